@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { defineTopic } from './define.ts';
+import { AgentUid, BindingName, SessionId, SignalChannelId, SourceEntryId } from './ids.ts';
+import { Author, ChannelKind, Link, ReplyMode } from './normalized-fact.ts';
+
+/**
+ * One item of work for one session: a CloudEvents 1.0 envelope in structured JSON. `id` is the source event's id: with
+ * `data.session` it is unique, and a redelivery has the same one. Content of providers inside it is untrusted.
+ */
+export const ActorEvent = z.object({
+  specversion: z.literal('1.0'),
+  id: z.string().min(1).max(300),
+  source: z.string().min(1),
+  type: z.string().min(1).max(100),
+  subject: z.string().optional(),
+  time: z.iso.datetime(),
+  datacontenttype: z.literal('application/json'),
+  data: z.object({
+    session: z.object({ agentUid: AgentUid, sessionId: SessionId, bindingName: BindingName }),
+    channel: z.object({
+      id: SignalChannelId,
+      kind: ChannelKind,
+      replyMode: ReplyMode,
+      name: z.string().optional(),
+      visibility: z.string().optional(),
+    }),
+    entry: z
+      .object({
+        signalChannelId: SignalChannelId,
+        sourceEntryId: SourceEntryId,
+        replyToSourceEntryId: SourceEntryId.optional(),
+        providerThreadId: z.string().optional(),
+        title: z.string().optional(),
+        text: z.string().optional(),
+        author: Author,
+        links: z.array(Link).optional(),
+        documentId: z.string(),
+        providerTime: z.iso.datetime().optional(),
+      })
+      .optional(),
+    /** Who asked, as the provider knows them. */
+    senderKey: z.string().optional(),
+    /** The instant from which it may be taken up, epoch milliseconds. */
+    availableAt: z.int().nonnegative(),
+  }),
+});
+export type ActorEvent = z.infer<typeof ActorEvent>;
+
+/** The session that an entry of a channel belongs to, unless something names another. */
+export const sessionOfChannel = (signalChannelId: string): SessionId =>
+  SessionId.parse(`signal-channel:${signalChannelId}`);
+
+/** The work of all agents, ordered by session. */
+export const actorEvents = defineTopic<ActorEvent>({
+  name: 'actor-events',
+  summary: 'What wakes agents: CloudEvents 1.0, ordered by session.',
+  value: ActorEvent,
+  key: ({ data: { session } }) => `${session.agentUid}|${session.sessionId}`,
+  keep: { days: 30 },
+  about: (event) => ({
+    agentUid: event.data.session.agentUid,
+    bindingName: event.data.session.bindingName,
+    signalChannelId: event.data.channel.id,
+    actorEventId: event.id,
+  }),
+  example: ActorEvent.parse({
+    specversion: '1.0',
+    id: '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+    source: 'signal://github/github%3Aocto%2Frepo%237',
+    type: 'github.issue_comment.created',
+    subject: 'signal_gateway_entries:issue_comment:492700400',
+    time: '2031-02-28T06:00:00.000Z',
+    datacontenttype: 'application/json',
+    data: {
+      session: { agentUid: 'iris', sessionId: 'signal-channel:github:octo/repo#7', bindingName: 'desk' },
+      channel: { id: 'github:octo/repo#7', kind: 'issue', replyMode: 'channel', name: 'octo/repo#7 Spelling error' },
+      entry: {
+        signalChannelId: 'github:octo/repo#7',
+        sourceEntryId: 'issue_comment:492700400',
+        text: 'I will fix this today.',
+        author: { id: '21031067', displayName: 'octocat', kind: 'user' },
+        documentId: 'signal-gateway-entry:2jmj7l5rSw0yVb_vlWAYkK_YBwk',
+      },
+      senderKey: '21031067',
+      availableAt: 1_929_952_800_000,
+    },
+  }),
+});

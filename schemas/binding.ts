@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { defineTopic } from './define.ts';
+import { AgentUid, BindingName, ConnectionId } from './ids.ts';
+
+/** Which facts pass: all of them, or those for which the CEL expression over `binding` and `signal` is true. */
+export const Filters = z.strictObject({ cel: z.string().trim().min(1).max(4_000).optional() });
+export type Filters = z.infer<typeof Filters>;
+
+/** What a group message that addresses nobody does. */
+export const UnaddressedGroupMessagePolicy = z.enum(['ignore', 'record_only', 'may_intervene']);
+export type UnaddressedGroupMessagePolicy = z.infer<typeof UnaddressedGroupMessagePolicy>;
+
+/** A signal routing rule: joins a connection to an agent. A non-null `unavailableReason` refuses input and keeps the rule. */
+export const Binding = z.object({
+  agentUid: AgentUid,
+  name: BindingName,
+  adapter: z.string().min(1).max(64),
+  connectionId: ConnectionId,
+  filters: Filters,
+  unaddressedGroupMessagePolicy: UnaddressedGroupMessagePolicy,
+  enabled: z.boolean(),
+  unavailableReason: z.string().min(1).max(500).nullable(),
+  updatedAt: z.int().nonnegative(),
+});
+export type Binding = z.infer<typeof Binding>;
+
+/** A binding's key: `agentUid|name`. Names the filter's outputs, so that a rule added between two tries shifts nothing. */
+export const bindingKey = (binding: { readonly agentUid: string; readonly name: string }): string =>
+  `${binding.agentUid}|${binding.name}`;
+
+/** The signal routing rules in force. */
+export const bindings = defineTopic<Binding>({
+  name: 'bindings',
+  summary: 'The signal routing rules in force: which connection wakes which agent, and when.',
+  value: Binding,
+  key: bindingKey,
+  keep: 'compacted',
+  index: (binding) => binding.connectionId,
+  example: Binding.parse({
+    agentUid: 'iris',
+    name: 'desk',
+    adapter: 'github',
+    connectionId: 'octo',
+    filters: { cel: "signal.kind == 'entry_received'" },
+    unaddressedGroupMessagePolicy: 'record_only',
+    enabled: true,
+    unavailableReason: null,
+    updatedAt: 1_929_952_800_000,
+  }),
+});

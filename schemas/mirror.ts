@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { defineProjection } from './define.ts';
+import { SignalChannelId, SourceEntryId } from './ids.ts';
+import { Author, ChannelKind, Link, ReplyMode } from './normalized-fact.ts';
+
+const JsonObject = z.record(z.string(), z.json());
+const stage = 'mirror-projector';
+
+/** A channel as its provider shows it now. Instants are epoch milliseconds. */
+export const Channel = z.object({
+  id: SignalChannelId,
+  kind: ChannelKind,
+  replyMode: ReplyMode,
+  name: z.string().nullable(),
+  visibility: z.string().nullable(),
+  metadata: JsonObject,
+  firstSeenAt: z.int().nonnegative(),
+  lastSeenAt: z.int().nonnegative(),
+});
+export type Channel = z.infer<typeof Channel>;
+
+/** The mirror of channels. */
+export const channels = defineProjection({
+  name: 'channels',
+  stage,
+  summary: 'Each channel as its provider shows it now.',
+  value: Channel,
+  place: (signalChannelId: string) => ({ key: signalChannelId, owner: signalChannelId }),
+});
+
+/** An entry as its provider shows it now; it carries no execution state. `documentId` is a digest of its two ids. */
+export const Entry = z.object({
+  signalChannelId: SignalChannelId,
+  sourceEntryId: SourceEntryId,
+  providerThreadId: z.string().nullable(),
+  replyToSourceEntryId: SourceEntryId.nullable(),
+  title: z.string().nullable(),
+  text: z.string().nullable(),
+  links: z.array(Link),
+  author: Author,
+  metadata: JsonObject,
+  providerTime: z.int().nonnegative().nullable(),
+  documentId: z.string(),
+  contentHash: z.string(),
+  firstSeenAt: z.int().nonnegative(),
+  lastSeenAt: z.int().nonnegative(),
+});
+export type Entry = z.infer<typeof Entry>;
+
+/** Names one entry. */
+export interface EntryRef {
+  readonly signalChannelId: string;
+  readonly sourceEntryId: string;
+}
+
+/** The mirror of entries. */
+export const entries = defineProjection({
+  name: 'entries',
+  stage,
+  summary: 'Each entry as its provider shows it now.',
+  value: Entry,
+  place: ({ signalChannelId, sourceEntryId }: EntryRef) => ({
+    key: `${signalChannelId}|${sourceEntryId}`,
+    owner: signalChannelId,
+  }),
+});
+
+/** An entry as one route knows it. */
+export interface RoutedEntryRef extends EntryRef {
+  readonly agentUid: string;
+  readonly bindingName: string;
+}
+
+const routed = ({ agentUid, bindingName, signalChannelId, sourceEntryId }: RoutedEntryRef) => ({
+  key: `${agentUid}|${bindingName}|${signalChannelId}|${sourceEntryId}`,
+  owner: signalChannelId,
+});
+
+/** A removed entry, remembered so that its late arrival is dropped on this route. */
+export const Tombstone = z.object({ removedAt: z.int().nonnegative() });
+export type Tombstone = z.infer<typeof Tombstone>;
+
+/** Removed entries by route, for 24 hours unless a setting says otherwise. */
+export const tombstones = defineProjection({
+  name: 'tombstones',
+  stage,
+  summary: 'Removed entries by route, so that a late arrival is dropped.',
+  value: Tombstone,
+  place: routed,
+});
+
+/** The newest revision of an entry that a route handled: the same one again, under another event id, is a duplicate. */
+export const HandledRevision = z.object({
+  contentHash: z.string(),
+  providerTime: z.int().nonnegative().nullable(),
+  actorEventType: z.string().nullable(),
+});
+export type HandledRevision = z.infer<typeof HandledRevision>;
+
+/** The newest handled revision of each entry by route. */
+export const handledRevisions = defineProjection({
+  name: 'handled-revisions',
+  stage,
+  summary: 'The newest revision of each entry that a route handled, to know a repeat under another event id.',
+  value: HandledRevision,
+  place: routed,
+});
+
+/** A source event that a route has handled. */
+export const SeenEvent = z.object({ at: z.int().nonnegative() });
+export type SeenEvent = z.infer<typeof SeenEvent>;
+
+/** Source events that a route has handled, for 7 days unless a setting says otherwise. */
+export const seenEvents = defineProjection({
+  name: 'seen-events',
+  stage,
+  summary: 'Source events that a route has handled, to know a redelivery.',
+  value: SeenEvent,
+  place: (ref: {
+    readonly agentUid: string;
+    readonly bindingName: string;
+    readonly signalChannelId: string;
+    readonly sourceEventId: string;
+  }) => ({ key: `${ref.agentUid}|${ref.bindingName}|${ref.sourceEventId}`, owner: ref.signalChannelId }),
+});

@@ -1,0 +1,195 @@
+/** How an error is met. `retry`: trying again may help. `status`: its HTTP status. `fix`: what a person does next. */
+export interface ErrorEntry {
+  readonly retry: boolean;
+  readonly status: number;
+  readonly meaning: string;
+  readonly fix: string;
+}
+
+/** Every way this system can fail, as callers, operators and dead letters see it. Codes are stable. */
+export const errors = {
+  'frame-invalid': {
+    retry: false,
+    status: 422,
+    meaning: 'The record is not in the Confluent wire format: a zero byte, four bytes of schema id, JSON.',
+    fix: 'Publish with the frame that docs/direct-publishing.md shows.',
+  },
+  'schema-unknown': {
+    retry: false,
+    status: 422,
+    meaning: 'The registry knows no schema of the id in the frame.',
+    fix: 'Publish with an id that `signalbox topics` prints.',
+  },
+  'contract-violated': {
+    retry: false,
+    status: 422,
+    meaning: 'The value does not fit the contract of its topic.',
+    fix: 'Compare the value with schemas/json; the details name the place.',
+  },
+  'stage-fault': {
+    retry: false,
+    status: 500,
+    meaning: 'A stage threw while it decided: a fault of ours.',
+    fix: 'Report the code, the details and the record; redrive after the repair.',
+  },
+  'output-too-large': {
+    retry: false,
+    status: 422,
+    meaning: 'An output of this record is larger than its topic takes.',
+    fix: 'Send less text, or raise `max.message.bytes` of the topic and redrive.',
+  },
+  'provider-unknown': {
+    retry: false,
+    status: 422,
+    meaning: 'The raw fact names a provider that is not built in.',
+    fix: 'Use a name that docs/reference/providers.md lists.',
+  },
+  'connection-unknown': {
+    retry: false,
+    status: 422,
+    meaning: 'No connection of this id is configured.',
+    fix: 'Create it with `signalbox connections put`, then redrive.',
+  },
+  'payload-invalid': {
+    retry: false,
+    status: 422,
+    meaning: 'The provider sent a body that does not fit what it documents for this event.',
+    fix: 'Report the event; redrive after the provider module was mended.',
+  },
+  invalid_binding_filter: {
+    retry: false,
+    status: 422,
+    meaning: 'The filter of a binding failed, or gave something other than true or false.',
+    fix: 'Correct the filter with `signalbox bindings put`, then redrive.',
+  },
+  missing_actor_event_type: {
+    retry: false,
+    status: 422,
+    meaning: 'An entry of a channel that is no conversation came without the type of its event.',
+    fix: 'Let the provider module or the mapping name an event type, then redrive.',
+  },
+  'signature-invalid': {
+    retry: false,
+    status: 401,
+    meaning: 'No secret of the connection signed this request, or its time is not now.',
+    fix: 'Compare the secret at the provider with that of `signalbox connections put`.',
+  },
+  'setting-invalid': {
+    retry: false,
+    status: 500,
+    meaning: 'A setting is missing, unknown or out of its bounds.',
+    fix: 'Correct the named variables; docs/reference/settings.md lists them all.',
+  },
+  'schema-incompatible': {
+    retry: false,
+    status: 409,
+    meaning: 'A schema is not backward compatible with the registered one.',
+    fix: 'Change topics by addition only; anything else is a new topic.',
+  },
+  'schema-missing': {
+    retry: false,
+    status: 500,
+    meaning: 'The registry has no schema for a topic that this process writes.',
+    fix: 'Run `signalbox migrate`.',
+  },
+  'topic-missing': {
+    retry: false,
+    status: 500,
+    meaning: 'A topic does not exist.',
+    fix: 'Run `signalbox migrate`.',
+  },
+  'partition-count-changed': {
+    retry: false,
+    status: 409,
+    meaning: 'A topic has another number of partitions than the settings name.',
+    fix: 'Set SIGNALBOX_PARTITIONS to the number that exists; growing needs a rebuild.',
+  },
+  'redis-may-evict': {
+    retry: false,
+    status: 500,
+    meaning: 'The Redis may evict keys, which would change what stages remember.',
+    fix: 'Set `maxmemory-policy noeviction` and start again.',
+  },
+  'offset-gap': {
+    retry: false,
+    status: 500,
+    meaning: 'Records that a projection still needs have left the topic.',
+    fix: 'Rebuild the stage from what is kept, and lengthen the retention.',
+  },
+  'key-missing': {
+    retry: false,
+    status: 500,
+    meaning: 'A sealed secret names a key that the settings do not have.',
+    fix: 'Add the key to SIGNALBOX_SECRET_KEYS.',
+  },
+  'infrastructure-unavailable': {
+    retry: true,
+    status: 503,
+    meaning: 'Kafka, Redis or the schema registry did not answer.',
+    fix: 'Check that they run and that the settings point at them.',
+  },
+  'input-invalid': {
+    retry: false,
+    status: 422,
+    meaning: 'What was typed does not fit what is expected.',
+    fix: 'Correct the named members.',
+  },
+  'binding-not-found': {
+    retry: false,
+    status: 404,
+    meaning: 'No binding of this agent and name exists.',
+    fix: 'List them with `signalbox bindings list`.',
+  },
+  'connection-not-found': {
+    retry: false,
+    status: 404,
+    meaning: 'No connection of this id exists.',
+    fix: 'List them with `signalbox connections list`.',
+  },
+  'connection-in-use': {
+    retry: false,
+    status: 409,
+    meaning: 'Bindings still use this connection.',
+    fix: 'Delete the named bindings first.',
+  },
+  'journey-not-found': {
+    retry: false,
+    status: 404,
+    meaning: 'Nothing is known of this id.',
+    fix: 'Check the id; journeys are kept as long as `decisions` (7 days), and a new one needs a moment.',
+  },
+  'tool-missing': {
+    retry: false,
+    status: 500,
+    meaning: 'A program that the infrastructure needs is not installed.',
+    fix: 'Install what the details name, or set KAFKA_BROKERS, REDIS_URL and SCHEMA_REGISTRY_URL.',
+  },
+  'port-taken': {
+    retry: false,
+    status: 500,
+    meaning: 'Another process listens on a port that this one needs.',
+    fix: 'Stop the other process, or name another port in the settings.',
+  },
+  'start-failed': {
+    retry: true,
+    status: 500,
+    meaning: 'A process of the infrastructure did not come up.',
+    fix: 'Read the log that the details name.',
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+/** A stable error code. */
+export type ErrorCode = keyof typeof errors;
+
+/** A failure with a stable code. Its message is fixed text; values are in `details`, the reason in `cause`. */
+export class BusError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+    super(errors[code].meaning, cause === undefined ? undefined : { cause });
+    this.name = 'BusError';
+    this.code = code;
+    this.details = details;
+  }
+}

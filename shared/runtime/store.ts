@@ -1,0 +1,78 @@
+/** The state of one stage in one partition, under one generation. */
+export interface Slot {
+  readonly stage: string;
+  readonly partition: number;
+  readonly generation: number;
+}
+
+/** The highest offset of a source partition that was applied, and the effects seen at that offset. */
+export interface Watermark {
+  readonly offset: bigint;
+  readonly effects: readonly string[];
+}
+
+/** Where a partition's state stands. `fence` is the last applied offset, -1 when nothing was; `at` its message time. */
+export interface SlotPosition {
+  readonly fence: bigint;
+  readonly at: number;
+  /** By source: `<topic>/<partition>`. */
+  readonly watermarks: ReadonlyMap<string, Watermark>;
+}
+
+/** A row to write. `lifetimeMs` counts from the write: longer than its message-time life, never shorter. */
+export interface RowWrite {
+  /** `<projection>:<key>` */
+  readonly row: string;
+  /** Undefined removes the row. */
+  readonly json: string | undefined;
+  readonly lifetimeMs?: number;
+}
+
+/** A pending timer. `id` is that of the effect that set it. `json` is the value of the record to send. */
+export interface StoredTimer {
+  readonly key: string;
+  readonly id: string;
+  readonly dueAt: number;
+  readonly json: string;
+}
+
+/** A change of the timers: set one, or take one away. */
+export type TimerWrite = { readonly set: StoredTimer } | { readonly clear: string };
+
+/** What one batch changes, written at once or not at all. */
+export interface SlotChanges {
+  readonly fence: bigint;
+  readonly at: number;
+  /** Only those that changed. */
+  readonly watermarks: ReadonlyMap<string, Watermark>;
+  readonly rows: readonly RowWrite[];
+  readonly timers: readonly TimerWrite[];
+}
+
+/** Saved; or the fence is not where the writer thought: lower (the store lost writes) or higher (another owner was here). */
+export type SaveResult =
+  | { readonly type: 'saved' }
+  | { readonly type: 'behind'; readonly fence: bigint }
+  | { readonly type: 'ahead'; readonly fence: bigint };
+
+/** The state of stages, as narrow as the shell needs it. Failures are `BusError('infrastructure-unavailable')`. */
+export interface Store {
+  /** Throws `redis-may-evict` where the store could forget by itself. */
+  readonly check: () => Promise<void>;
+  /** The generation that readers and writers of a stage use now; 1 at first. */
+  readonly generation: (stage: string) => Promise<number>;
+  readonly open: (slot: Slot) => Promise<SlotPosition>;
+  readonly fence: (slot: Slot) => Promise<bigint>;
+  /** The rows in the order of their names. */
+  readonly load: (slot: Slot, rows: readonly string[]) => Promise<readonly (string | undefined)[]>;
+  /** Pending timers by key, in order. */
+  readonly timers: (slot: Slot, keys: readonly string[]) => Promise<readonly (StoredTimer | undefined)[]>;
+  /** Compares the fence and writes, in one step. */
+  readonly save: (slot: Slot, expected: bigint, changes: SlotChanges) => Promise<SaveResult>;
+  /** Timers due at or before an instant, earliest first. */
+  readonly due: (slot: Slot, at: number, limit: number) => Promise<readonly StoredTimer[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** The name of a row. */
+export const rowOf = (projection: string, key: string): string => `${projection}:${key}`;

@@ -1,0 +1,3 @@
+export * from './effects.ts';
+export type { Message } from './message.ts';
+export * from './stage.ts';
