@@ -4,6 +4,8 @@ import type { NormalizedFact } from '../schemas/normalized-fact.ts';
 /** A webhook request as it came: raw bytes, header names in lower case, the first value of a repeated one. */
 export interface WebhookRequest {
   readonly kind: string;
+  /** The `:instanceId` of its URL: the connection that it was addressed to. */
+  readonly connectionId: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -25,9 +27,11 @@ export interface Handshake {
   readonly body?: Readonly<Record<string, unknown>> | string;
 }
 
-/** A verified event as the normalizer reads it. `body` is parsed JSON. */
+/** A verified event as the normalizer reads it. `body` is what `readBody` made of the raw fact's text. */
 export interface ProviderEvent {
   readonly event: string | undefined;
+  readonly eventId: string | undefined;
+  readonly connectionId: string;
   readonly body: unknown;
 }
 
@@ -65,11 +69,42 @@ export interface Provider<Config = unknown> {
   /** Only after `verify`; undefined refuses a request that lacks what every real one has. */
   readonly identify: (request: WebhookRequest, config: Config) => Identity | undefined;
   readonly handshake?: (request: WebhookRequest, config: Config) => Handshake | undefined;
+  /** The value in a body's text; undefined when there is none. Plain JSON unless a provider says otherwise. */
+  readonly decode?: (text: string) => unknown;
   /** `config` without its secrets. */
   readonly normalize: (event: ProviderEvent, config: Config) => Normalization;
 }
 
+/** A provider whose configuration's type was forgotten, as the edge and the normalizer carry it. */
+// Each of its functions is only given what its own `config` schema parsed, so the wider type is safe there.
+// biome-ignore lint/suspicious/noExplicitAny: `Provider<unknown>` would refuse every real one, since Config is an input
+export type AnyProvider = Provider<any>;
+
 /** Declares a provider and gives it back unchanged, typed. */
 export function defineProvider<Config>(provider: Provider<Config>): Provider<Config> {
   return provider;
+}
+
+/** The value of a JSON text, or undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value in the text of a raw fact's body, or undefined when the provider cannot read it. */
+export const readBody = (provider: Pick<AnyProvider, 'decode'>, text: string): unknown =>
+  (provider.decode ?? parseJson)(text);
+
+/** What a body breaks, as `invalid` tells it: places and codes, never values. */
+export const issuesOf = (error: z.ZodError): readonly string[] =>
+  error.issues.map(({ path, code }) => `${path.join('.') || 'body'}: ${code}`);
+
+/** The members that a payload states; null and undefined say nothing and are left out. */
+export function stated<T extends object>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const kept = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
+  // Only members without a value were taken out.
+  return Object.fromEntries(kept) as { [K in keyof T]?: NonNullable<T[K]> };
 }
