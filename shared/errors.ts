@@ -122,6 +122,12 @@ export const errors = {
     meaning: 'A sealed secret names a key that the settings do not have.',
     fix: 'Add the key to SIGNALBOX_SECRET_KEYS.',
   },
+  'seal-broken': {
+    retry: false,
+    status: 500,
+    meaning: 'A sealed secret was changed, moved from another place, or sealed by another key of the same id.',
+    fix: 'Type the secret again with `signalbox connections put`.',
+  },
   'infrastructure-unavailable': {
     retry: true,
     status: 503,
