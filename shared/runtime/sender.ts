@@ -22,7 +22,12 @@ export interface Sender {
 }
 
 /** The bytes a record takes in a batch, roughly and never less. */
-export const recordBytes = (record: Pick<OutgoingRecord, 'key' | 'value' | 'header' | 'traceparent'>): number =>
+export const recordBytes = (record: {
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly header?: string | undefined;
+  readonly traceparent?: string | undefined;
+}): number =>
   (record.key?.length ?? 0) +
   (record.value?.length ?? 0) +
   // Text of a header is percent-encoded, so a character is a byte.

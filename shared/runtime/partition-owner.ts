@@ -1,0 +1,279 @@
+import { BusError } from '../errors.ts';
+import type { AnyStage, Reads } from '../stage/stage.ts';
+import type { IncomingRecord } from './bus.ts';
+import type { Clock } from './clock.ts';
+import type { Codec, Decoded } from './codec.ts';
+import {
+  callRow,
+  Fault,
+  type Folded,
+  type FoldedRecord,
+  type FoldInput,
+  foldRecords,
+  isUnavailable,
+  type PendingCall,
+  type Row,
+} from './fold.ts';
+import { formatHeader, parseHeader } from './header.ts';
+import type { RuntimeSettings } from './runtime-settings.ts';
+import { recordBytes, type Sender } from './sender.ts';
+import { rowOf, type Slot, type SlotPosition, type Store, type StoredTimer } from './store.ts';
+
+/** Parts of the scheme that a test switches off, one at a time, to show that it turns red without them. */
+export interface Guards {
+  readonly fence: boolean;
+  readonly watermarks: boolean;
+}
+
+/** What an open partition needs of the process around it. */
+export interface PartitionContext {
+  readonly stage: AnyStage;
+  readonly settings: unknown;
+  readonly tables: Readonly<Record<string, unknown>>;
+  readonly store: Store;
+  readonly codec: Codec;
+  readonly sender: Sender;
+  readonly clock: Clock;
+  readonly runtime: RuntimeSettings;
+  readonly partitionsOf: (topic: string) => number;
+  readonly guards: Guards;
+  readonly onFolded: (records: readonly FoldedRecord[]) => void;
+  /** Calls whose batch is saved: the process commits at once, and then makes them. */
+  readonly onCalls: (partition: number, calls: readonly PendingCall[]) => Promise<void>;
+}
+
+/** Handled; or the state must be read again: the store lost writes, or another owner was here. */
+export type Handled = 'handled' | 'reopen';
+
+/** One assigned partition with its state, from the assignment to its end. */
+export interface OpenPartition {
+  /** The offset to read next. */
+  readonly next: () => bigint;
+  /** The offset that may be committed: everything before it is saved. */
+  readonly committable: () => bigint;
+  readonly handle: (records: readonly IncomingRecord[]) => Promise<Handled>;
+  /** Sends the timers that are due. */
+  readonly fireTimers: () => Promise<void>;
+  /** Compares the fence in the store with the one that was last written here. */
+  readonly checkFence: () => Promise<Handled>;
+  readonly idleSince: () => number;
+  /** Running work stops at its next step. */
+  readonly close: () => void;
+}
+
+/** Reads the state of a partition and answers its owner. Waits while the store is away. Throws `offset-gap`. */
+export async function openPartition(
+  context: PartitionContext,
+  slot: Slot,
+  log: { readonly committed: bigint; readonly start: bigint },
+): Promise<OpenPartition> {
+  const { stage, store, codec, sender, clock, runtime } = context;
+  const closed = new AbortController();
+
+  /** Runs a step again until what it needs is in reach. */
+  const waiting = async <T>(step: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await step();
+      } catch (error) {
+        if (!isUnavailable(error) || closed.signal.aborted) throw error;
+        await clock.sleep(runtime.retryMs, closed.signal);
+      }
+    }
+  };
+
+  let position: SlotPosition = await waiting(() => store.open(slot));
+  if (position.fence >= 0n && position.fence + 1n < log.start) {
+    throw new BusError('offset-gap', {
+      topic: stage.input.name,
+      partition: slot.partition,
+      needed: String(position.fence + 1n),
+      kept: String(log.start),
+    });
+  }
+  let next = position.fence >= 0n ? position.fence + 1n : log.start;
+  let idleSince = clock.now();
+  const cache = new Map<string, Row | undefined>();
+  const fired = new Map<string, number>();
+  let earliest =
+    (await waiting(() => store.due(slot, Number.MAX_SAFE_INTEGER, 1)))[0]?.dueAt ?? Number.POSITIVE_INFINITY;
+
+  const decodeRow = (json: string | undefined): Row | undefined => {
+    if (json === undefined) return undefined;
+    // Rows are written by this shell alone, in this one form.
+    const { v, x } = JSON.parse(json) as { v: unknown; x?: number };
+    return { value: v, ...(x !== undefined && { expireAt: x }) };
+  };
+
+  const readsOf = (decoded: Decoded<unknown>): Reads | Fault => {
+    if (decoded.type !== 'value') return {};
+    try {
+      return stage.reads(decoded.value);
+    } catch (error) {
+      return new Fault(error);
+    }
+  };
+
+  const load = async (inputs: readonly FoldInput[]): Promise<void> => {
+    const wanted = new Set<string>();
+    for (const { reads, header } of inputs) {
+      if (header?.call !== undefined) wanted.add(callRow(header.call.id));
+      if (reads instanceof Fault) continue;
+      for (const place of Object.values(reads)) wanted.add(rowOf(place.projection.name, place.key));
+    }
+    const missing = [...wanted].filter((row) => !cache.has(row));
+    if (missing.length === 0) return;
+    const loaded = await waiting(() => store.load(slot, missing));
+    for (const [index, row] of missing.entries()) cache.set(row, decodeRow(loaded[index]));
+  };
+
+  const prepare = async (records: readonly IncomingRecord[]): Promise<readonly FoldInput[]> => {
+    const headers = records.map((record) => parseHeader(record.header));
+    const keys = [...new Set(headers.flatMap((header) => (header?.timer === undefined ? [] : [header.timer.key])))];
+    const timers = new Map<string, StoredTimer | undefined>();
+    if (keys.length > 0) {
+      const stored = await waiting(() => store.timers(slot, keys));
+      for (const [index, key] of keys.entries()) timers.set(key, stored[index]);
+    }
+    const inputs: FoldInput[] = [];
+    for (const [index, record] of records.entries()) {
+      const header = headers[index];
+      const decoding = codec.decode(stage.input, record.value);
+      const decoded =
+        decoding instanceof Promise
+          ? await waiting(() => Promise.resolve(codec.decode(stage.input, record.value)))
+          : decoding;
+      const timer = header?.timer === undefined ? undefined : timers.get(header.timer.key);
+      inputs.push({ record, header, decoded, reads: readsOf(decoded), timer });
+    }
+    return inputs;
+  };
+
+  const remember = (folded: Folded): void => {
+    for (const [row, value] of folded.rows) {
+      cache.delete(row);
+      cache.set(row, value);
+    }
+    for (const row of cache.keys()) {
+      if (cache.size <= runtime.cacheRows) break;
+      cache.delete(row);
+    }
+    for (const write of folded.timers.values()) {
+      if ('set' in write) earliest = Math.min(earliest, write.set.dueAt);
+    }
+  };
+
+  const handleChunk = async (records: readonly IncomingRecord[]): Promise<Handled> => {
+    const inputs = await prepare(records);
+    await load(inputs);
+    const folded = foldRecords(
+      {
+        stage,
+        settings: context.settings,
+        tables: context.tables,
+        codec,
+        partition: slot.partition,
+        partitionsOf: context.partitionsOf,
+        liveFrom: log.committed,
+        watermarks: context.guards.watermarks,
+      },
+      position,
+      inputs,
+      (row) => cache.get(row),
+    );
+    if (closed.signal.aborted) return 'reopen';
+    await sender.send(folded.outputs);
+    if (closed.signal.aborted) return 'reopen';
+    const expected = context.guards.fence ? position.fence : await waiting(() => store.fence(slot));
+    const saved = await waiting(() =>
+      store.save(slot, expected, {
+        fence: folded.position.fence,
+        at: folded.position.at,
+        watermarks: folded.changedWatermarks,
+        rows: folded.rowWrites,
+        timers: [...folded.timers.values()],
+      }),
+    );
+    if (saved.type !== 'saved') return 'reopen';
+    position = folded.position;
+    next = position.fence + 1n;
+    remember(folded);
+    context.onFolded(folded.records);
+    if (folded.calls.length > 0) await context.onCalls(slot.partition, folded.calls);
+    return 'handled';
+  };
+
+  return {
+    next: () => next,
+    committable: () => (next > log.committed ? next : log.committed),
+    idleSince: () => idleSince,
+    close: () => closed.abort(),
+
+    async handle(records) {
+      const fresh = records.filter((record) => record.offset >= next);
+      for (const chunk of chunksOf(fresh, runtime)) {
+        if (closed.signal.aborted) return 'reopen';
+        const handled = await handleChunk(chunk);
+        if (handled === 'reopen') return 'reopen';
+      }
+      idleSince = clock.now();
+      return 'handled';
+    },
+
+    async fireTimers() {
+      const now = clock.now();
+      if (earliest > now) return;
+      const due = await store.due(slot, now, runtime.dueTimers + fired.size);
+      const fresh = due.filter(
+        (timer) => now - (fired.get(timer.id) ?? Number.NEGATIVE_INFINITY) >= runtime.timerRepeatMs,
+      );
+      for (const id of fired.keys()) if (!due.some((timer) => timer.id === id)) fired.delete(id);
+      for (const timer of fresh) fired.set(timer.id, now);
+      await sender.send(
+        fresh.map((timer) => {
+          // Timers are written by this shell alone, in this one form.
+          const { rootId, causeId, value } = JSON.parse(timer.json) as {
+            rootId: string;
+            causeId: string;
+            value: unknown;
+          };
+          return {
+            topic: stage.input.name,
+            partition: slot.partition,
+            key: Buffer.from(stage.input.key(value), 'utf8'),
+            value: codec.encode(stage.input, value),
+            header: formatHeader({ rootId, causeId, timer: { key: timer.key, id: timer.id } }),
+          };
+        }),
+      );
+      const coming = await store.due(slot, Number.MAX_SAFE_INTEGER, fired.size + 1);
+      const waitingFor = coming.find((timer) => !fired.has(timer.id))?.dueAt ?? Number.POSITIVE_INFINITY;
+      earliest = fired.size === 0 ? waitingFor : Math.min(waitingFor, now + runtime.timerRepeatMs);
+    },
+
+    async checkFence() {
+      const fence = await store.fence(slot);
+      idleSince = clock.now();
+      return fence === position.fence ? 'handled' : 'reopen';
+    },
+  };
+}
+
+/** Cuts records into chunks within the bounds of a batch; a single record over the bound is a chunk of its own. */
+function chunksOf(records: readonly IncomingRecord[], bounds: RuntimeSettings): readonly (readonly IncomingRecord[])[] {
+  const chunks: IncomingRecord[][] = [];
+  let chunk: IncomingRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const size = recordBytes(record);
+    if (chunk.length > 0 && (chunk.length >= bounds.batchRecords || bytes + size > bounds.batchBytes)) {
+      chunks.push(chunk);
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(record);
+    bytes += size;
+  }
+  if (chunk.length > 0) chunks.push(chunk);
+  return chunks;
+}

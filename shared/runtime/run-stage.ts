@@ -1,0 +1,312 @@
+import { deadLetters } from '../../schemas/dead-letter.ts';
+import { decisions } from '../../schemas/decision.ts';
+import type { Topic } from '../../schemas/define.ts';
+import { BusError } from '../errors.ts';
+import type { CallAnswer, CallRequest } from '../stage/effects.ts';
+import type { AnyStage } from '../stage/stage.ts';
+import type { Bus, Membership, OutgoingRecord, RecordBatch } from './bus.ts';
+import type { Clock } from './clock.ts';
+import type { Codec } from './codec.ts';
+import { type FoldedRecord, isUnavailable, type PendingCall } from './fold.ts';
+import { formatHeader } from './header.ts';
+import type { Log } from './log.ts';
+import { type Guards, type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
+import type { RuntimeSettings } from './runtime-settings.ts';
+import type { Sender } from './sender.ts';
+import type { Store } from './store.ts';
+import { type OpenTable, openTable } from './tables.ts';
+
+/** What the shell tells of a running stage, for metrics. */
+export interface StageObserver {
+  readonly folded: (stage: AnyStage, records: readonly FoldedRecord[]) => void;
+  readonly batch: (stage: AnyStage, partition: number, batch: RecordBatch, ms: number) => void;
+  readonly reopened: (stage: AnyStage, partition: number) => void;
+}
+
+/** What a stage runs on. */
+export interface StageOptions {
+  readonly stage: AnyStage;
+  readonly settings: unknown;
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly codec: Codec;
+  readonly sender: Sender;
+  readonly clock: Clock;
+  readonly runtime: RuntimeSettings;
+  readonly perform: (request: CallRequest) => Promise<CallAnswer>;
+  readonly log: Log;
+  readonly observer: StageObserver;
+  readonly guards?: Guards;
+}
+
+/** How a running stage does. */
+export interface StageHealth {
+  readonly stage: string;
+  readonly ready: boolean;
+  readonly heartbeatAt: number;
+  readonly partitions: readonly number[];
+  /** Partitions with records left that have not moved, since when (epoch milliseconds). */
+  readonly stuckSince: number | undefined;
+}
+
+/** A stage at work. */
+export interface RunningStage {
+  readonly health: () => StageHealth;
+  /** Rejects when the stage cannot go on; resolves after `stop`. */
+  readonly ended: Promise<void>;
+  /** Finishes what runs, commits, leaves the group. */
+  readonly stop: () => Promise<void>;
+}
+
+/** The consumer group of a stage. */
+export const groupOf = (stage: string): string => `signalbox.${stage}`;
+
+interface Held {
+  readonly open: OpenPartition;
+  movedAt: number;
+  lag: bigint;
+}
+
+/** Starts a stage: reads its tables whole, then joins its group. Throws `topic-missing`. */
+export async function runStage(options: StageOptions): Promise<RunningStage> {
+  const { stage, bus, store, codec, sender, clock, runtime, log, observer } = options;
+  const input: Topic = stage.input;
+  const held = new Map<number, Held>();
+  const committed = new Map<number, bigint>();
+  const running = new Set<Promise<unknown>>();
+  const stopping = new AbortController();
+  const counts = await partitionCounts(options);
+  const generation = await store.generation(stage.name);
+  const tables: Record<string, unknown> = {};
+  const opened: OpenTable<unknown>[] = [];
+
+  for (const [name, topic] of Object.entries((stage.tables ?? {}) as Record<string, Topic>)) {
+    const table = await openTable({
+      topic,
+      bus,
+      codec,
+      clock,
+      retryMs: runtime.retryMs,
+      onProblem: ({ offset, ...problem }) =>
+        log.error(
+          { stage: stage.name, ...problem, offset: String(offset) },
+          'configuration record unreadable, last good one kept',
+        ),
+    });
+    opened.push(table);
+    tables[name] = table.table;
+  }
+  await Promise.all(opened.map((table) => table.ready));
+
+  let membership: Membership | undefined;
+  const calls = createCalls(options);
+
+  const commit = async (): Promise<void> => {
+    const moved = [...held].flatMap(([partition, { open }]): [number, bigint][] => {
+      const offset = open.committable();
+      return committed.get(partition) === offset ? [] : [[partition, offset]];
+    });
+    if (moved.length === 0 || membership === undefined) return;
+    await membership.commit(new Map(moved));
+    for (const [partition, offset] of moved) committed.set(partition, offset);
+  };
+
+  const context: PartitionContext = {
+    stage,
+    settings: options.settings,
+    tables,
+    store,
+    codec,
+    sender,
+    clock,
+    runtime,
+    partitionsOf(topic) {
+      const count = counts.get(topic);
+      if (count === undefined) throw new RangeError('a topic that the stage does not declare');
+      return count;
+    },
+    guards: options.guards ?? { fence: true, watermarks: true },
+    onFolded: (records) => observer.folded(stage, records),
+    async onCalls(partition, pending) {
+      await commit();
+      calls.start(partition, pending);
+    },
+  };
+
+  const drop = (partition: number): void => {
+    held.get(partition)?.open.close();
+    held.delete(partition);
+    committed.delete(partition);
+  };
+
+  const track = <T>(work: Promise<T>): Promise<T> => {
+    running.add(work);
+    const forget = () => running.delete(work);
+    work.then(forget, forget);
+    return work;
+  };
+
+  membership = await bus.join(groupOf(stage.name), input.name, {
+    async assigned(partition, position) {
+      drop(partition);
+      const open = await openPartition(context, { stage: stage.name, partition, generation }, position);
+      held.set(partition, { open, movedAt: clock.now(), lag: 0n });
+      log.debug({ stage: stage.name, partition, offset: String(open.next()) }, 'partition opened');
+      return open.next();
+    },
+    async batch(partition, batch) {
+      const mine = held.get(partition);
+      if (mine === undefined || stopping.signal.aborted) return batch.records[0]?.offset ?? batch.next;
+      const started = clock.now();
+      const handled = await track(mine.open.handle(batch.records));
+      observer.batch(stage, partition, batch, clock.now() - started);
+      if (handled === 'reopen') {
+        if (held.get(partition) === mine && !stopping.signal.aborted) {
+          observer.reopened(stage, partition);
+          log.warn({ stage: stage.name, partition }, 'state read again');
+          membership?.reopen(partition);
+        }
+        return mine.open.next();
+      }
+      mine.movedAt = clock.now();
+      mine.lag = batch.end - batch.next;
+      // A batch may end in control records: they belong to no record, but were passed.
+      return batch.next > mine.open.next() ? batch.next : mine.open.next();
+    },
+    revoked: drop,
+  });
+
+  const look = async (): Promise<void> => {
+    const now = clock.now();
+    for (const [partition, mine] of held) {
+      await mine.open.fireTimers();
+      if (now - mine.open.idleSince() < runtime.fenceCheckMs) continue;
+      if ((await mine.open.checkFence()) === 'reopen' && held.get(partition) === mine) {
+        observer.reopened(stage, partition);
+        log.warn({ stage: stage.name, partition }, 'state read again');
+        membership?.reopen(partition);
+      }
+    }
+  };
+
+  let committedAt = clock.now();
+  const tick = async (): Promise<void> => {
+    await look();
+    if (clock.now() - committedAt < runtime.commitMs) return;
+    committedAt = clock.now();
+    await commit();
+  };
+
+  const ticking = (async () => {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(runtime.tickMs, stopping.signal);
+      try {
+        await tick();
+      } catch (error) {
+        // The next tick tries again; what it does is safe to do late.
+        if (!isUnavailable(error)) throw error;
+        log.warn({ stage: stage.name, code: 'infrastructure-unavailable' }, 'waiting');
+      }
+    }
+  })();
+
+  const ended = Promise.race([membership.ended, ticking.then(() => membership.ended)]);
+  log.info({ stage: stage.name }, 'stage started');
+
+  return {
+    ended,
+    health() {
+      const { joined, heartbeatAt, partitions } = membership.health();
+      const stuck = [...held.values()].filter(({ lag }) => lag > 0n).map(({ movedAt }) => movedAt);
+      return {
+        stage: stage.name,
+        ready: joined,
+        heartbeatAt,
+        partitions,
+        stuckSince: stuck.length === 0 ? undefined : Math.min(...stuck),
+      };
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.allSettled([...running, calls.idle()]);
+      try {
+        await commit();
+      } catch (error) {
+        // Not committed means folded silently less far: nothing is lost, some outputs are sent again and dropped.
+        log.warn({ stage: stage.name, code: error instanceof BusError ? error.code : 'unknown' }, 'last commit failed');
+      }
+      await membership.leave();
+      for (const partition of held.keys()) drop(partition);
+      await Promise.all(opened.map((table) => table.close()));
+      log.info({ stage: stage.name }, 'stage stopped');
+    },
+  };
+}
+
+/** The partition counts of all topics that a stage reads or writes. */
+async function partitionCounts({ stage, bus, clock, runtime }: StageOptions): Promise<ReadonlyMap<string, number>> {
+  const topics: readonly Topic[] = [stage.input, ...stage.outputs, decisions as Topic, deadLetters as Topic];
+  const counts = new Map<string, number>();
+  for (const { name } of topics) {
+    for (;;) {
+      try {
+        const offsets = await bus.offsets(name);
+        if (offsets === undefined) throw new BusError('topic-missing', { topic: name });
+        counts.set(name, offsets.length);
+        break;
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        await clock.sleep(runtime.retryMs);
+      }
+    }
+  }
+  return counts;
+}
+
+/** Makes provider calls, a bounded number at once, and puts their answers on the stage's own topic. */
+function createCalls({ stage, codec, sender, runtime, perform, log }: StageOptions) {
+  const waiting: { readonly partition: number; readonly pending: PendingCall }[] = [];
+  const running = new Set<Promise<void>>();
+
+  const run = async (partition: number, { id, rootId, causeId, call }: PendingCall): Promise<void> => {
+    const answer = await perform(call.request);
+    try {
+      const value = call.answer(answer);
+      const record: OutgoingRecord = {
+        topic: stage.input.name,
+        partition,
+        key: Buffer.from(stage.input.key(value), 'utf8'),
+        value: codec.encode(stage.input, value),
+        header: formatHeader({ rootId, causeId, call: { id } }),
+      };
+      await sender.send([record]);
+    } catch (error) {
+      // Like an answer that was lost: the stage's own timer tells it.
+      log.error({ stage: stage.name, id, code: error instanceof BusError ? error.code : 'stage-fault' }, 'answer lost');
+    }
+  };
+
+  const next = (): void => {
+    while (running.size < runtime.callsInFlight) {
+      const job = waiting.shift();
+      if (job === undefined) return;
+      const work = run(job.partition, job.pending).finally(() => {
+        running.delete(work);
+        next();
+      });
+      running.add(work);
+    }
+  };
+
+  return {
+    start(partition: number, pending: readonly PendingCall[]): void {
+      waiting.push(...pending.map((each) => ({ partition, pending: each })));
+      next();
+    },
+    /** Resolves when the calls that run have ended; those that wait are dropped, as by a crash. */
+    async idle(): Promise<void> {
+      waiting.length = 0;
+      await Promise.allSettled([...running]);
+    },
+  };
+}
