@@ -15,22 +15,25 @@ export interface About {
 /** How long a topic keeps its records: days, for ever, or the newest of each key. */
 export type Keep = { readonly days: number } | 'forever' | 'compacted';
 
-/** A topic of the bus: what its values are, what orders them and how long they stay. */
+/**
+ * A topic of the bus: what its values are, what orders them and how long they stay. Its functions are written as methods,
+ * so that a topic of anything can stand in a list of topics.
+ */
 export interface Topic<V = unknown> {
   readonly name: string;
   readonly summary: string;
   readonly value: z.ZodType<V>;
   /** The key that orders its records: equal keys share a partition. */
-  readonly key: (value: V) => string;
+  key(value: V): string;
   readonly keep: Keep;
   readonly example: V;
   /** The record's own id, where its value carries one; else its id is derived. */
-  readonly id?: ((value: V) => string | undefined) | undefined;
-  readonly about?: ((value: V) => About) | undefined;
+  id?(value: V): string | undefined;
+  about?(value: V): About;
   /** The largest record batch in bytes; the broker's default when absent. */
   readonly maxBytes?: number | undefined;
   /** Compacted topics only: a second key, by which a table can be searched. */
-  readonly index?: ((value: V) => string) | undefined;
+  index?(value: V): string;
 }
 
 /** Declares a topic and gives it back unchanged, typed. */

@@ -86,7 +86,7 @@ export interface Reject {
 export type Effect = Emit | Put | Remove | Later | Cancel | Call | Outcome | Reject;
 
 /** A record of another topic. */
-export const emit = <V>(topic: Topic<V>, value: V, name?: string): Emit => ({
+export const emit = <V>(topic: Topic<V>, value: NoInfer<V>, name?: string): Emit => ({
   do: 'emit',
   // A topic reads only what was written by its own type, so the wider type is safe to carry.
   topic: topic as Topic,
@@ -95,7 +95,7 @@ export const emit = <V>(topic: Topic<V>, value: V, name?: string): Emit => ({
 });
 
 /** A projection's new value. */
-export const put = <V>(place: Place<V>, value: V, expireAt?: number): Put => ({
+export const put = <V>(place: Place<V>, value: NoInfer<V>, expireAt?: number): Put => ({
   do: 'put',
   place: place as Place,
   value,
