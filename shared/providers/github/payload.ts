@@ -1,0 +1,95 @@
+import { z } from 'zod';
+
+/** An instant of the provider as epoch milliseconds. */
+const Instant = z.iso
+  .datetime({ offset: true })
+  .transform((text) => Date.parse(text))
+  .pipe(z.int().nonnegative());
+
+const Id = z.int().nonnegative();
+const Url = z.string().max(2_000);
+const Text = z.string();
+const RepositoryName = z
+  .string()
+  .max(200)
+  .regex(/^[^\s/#]+\/[^\s/#]+$/);
+
+/** An account. Where one was deleted, null stands in its place. */
+export const User = z.object({
+  id: Id,
+  login: z.string().min(1).max(200),
+  type: z.string().nullish(),
+  html_url: Url.nullish(),
+});
+export type User = z.infer<typeof User>;
+
+const written = {
+  id: Id,
+  user: User.nullish(),
+  html_url: Url.nullish(),
+  body: Text.nullish(),
+  performed_via_github_app: z.object({ id: Id, slug: z.string().max(200).nullish() }).nullish(),
+};
+
+const Subject = z.object({
+  number: z.int().positive(),
+  title: z.string().max(2_000),
+  state: z.string().max(64).nullish(),
+  html_url: Url.nullish(),
+});
+export type Subject = z.infer<typeof Subject>;
+
+const Issue = Subject.extend({ pull_request: z.looseObject({}).nullish() });
+const Comment = z.object({ ...written, updated_at: Instant.nullish() });
+export type Comment = z.infer<typeof Comment>;
+
+/** What every event has that tells of one repository. */
+export const Envelope = z.object({
+  repository: z.object({
+    full_name: RepositoryName,
+    private: z.boolean().nullish(),
+    visibility: z.string().max(64).nullish(),
+  }),
+  sender: User.nullish(),
+  changes: z.record(z.string(), z.unknown()).nullish(),
+});
+export type Envelope = z.infer<typeof Envelope>;
+
+/** The members by which an event of any name tells its channel. */
+export const Whereabouts = z.object({
+  repository: z.object({ full_name: RepositoryName }),
+  issue: z.object({ number: z.int().positive() }).nullish(),
+  pull_request: z.object({ number: z.int().positive() }).nullish(),
+  discussion: z.object({ number: z.int().positive() }).nullish(),
+});
+
+export const Issues = z.object({ issue: Issue.extend({ ...written, updated_at: Instant.nullish() }) });
+
+export const IssueComment = z.object({ issue: Issue, comment: Comment });
+
+export const PullRequest = z.object({ pull_request: Subject.extend({ ...written, updated_at: Instant.nullish() }) });
+
+export const PullRequestReview = z.object({
+  pull_request: Subject,
+  review: z.object({
+    ...written,
+    state: z.string().max(64).nullish(),
+    submitted_at: Instant.nullish(),
+    updated_at: Instant.nullish(),
+  }),
+});
+
+export const PullRequestReviewComment = z.object({
+  pull_request: Subject,
+  comment: Comment.extend({
+    path: z.string().max(4_000).nullish(),
+    line: z.int().nullish(),
+    original_line: z.int().nullish(),
+    in_reply_to_id: Id.nullish(),
+  }),
+});
+
+export const DiscussionComment = z.object({
+  discussion: Subject,
+  comment: Comment.extend({ parent_id: Id.nullish() }),
+});
