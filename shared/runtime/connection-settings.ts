@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineConfig, flag, readConfig } from '../config.ts';
 import { BusError } from '../errors.ts';
+import { KeyRing } from '../sealing.ts';
 import { secret } from '../secret.ts';
 
 const missing = { error: 'is missing; `signalbox dev` starts the infrastructure and writes it to .signalbox/env' };
@@ -62,11 +63,9 @@ export const deploymentConfig = defineConfig('SIGNALBOX', {
     .max(7)
     .default(1)
     .describe('Brokers that hold each record; 3 in production.'),
-  secretKeys: secret()
-    .optional()
-    .describe(
-      'Keys that seal the secrets of connections, the newest first: name:base64 of 32 bytes, parted by commas.',
-    ),
+  secretKeys: KeyRing.optional().describe(
+    'Keys that seal the secrets of connections, the newest first: name:base64 of 32 bytes, parted by commas.',
+  ),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { ago, instant, parseSpan, span } from './time.ts';
+
+test('an instant is told by the largest unit that fits', () => {
+  expect([0, 999, 1_000, 61_000, 7_200_000, 172_800_000].map((ms) => ago(1e12 - ms, 1e12))).toEqual([
+    'just now',
+    'just now',
+    '1 s ago',
+    '1 min ago',
+    '2 h ago',
+    '2 d ago',
+  ]);
+  expect(ago(1e12 + 1, 1e12)).toBe('in the future');
+});
+
+test('spans are short', () => {
+  expect([0, 12, 1_250, 200_000, 3_720_000, -5].map(span)).toEqual([
+    '+0 ms',
+    '+12 ms',
+    '+1.25 s',
+    '+3 min 20 s',
+    '+1 h 2 min',
+    '-5 ms',
+  ]);
+});
+
+test('spans are read in every unit', () => {
+  expect(['90s', '15m', '2 h', '2h', '1d', '250ms', 'soon', ''].map(parseSpan)).toEqual([
+    90_000,
+    900_000,
+    undefined,
+    7_200_000,
+    86_400_000,
+    250,
+    undefined,
+    undefined,
+  ]);
+});
+
+test('instants are UTC', () => {
+  expect(instant(0)).toBe('1970-01-01 00:00:00.000Z');
+});
