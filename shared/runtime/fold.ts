@@ -1,21 +1,22 @@
-import { deadLetters } from '../../schemas/dead-letter.ts';
-import { decisions } from '../../schemas/decision.ts';
-import type { About, Place, Topic } from '../../schemas/define.ts';
+import type { Topic } from '../../schemas/define.ts';
 import { BusError, type ErrorCode } from '../errors.ts';
-import { partitionOf } from '../partition.ts';
-import type { Call, Effect, Reject } from '../stage/effects.ts';
+import type { Effect, Reject } from '../stage/effects.ts';
 import type { Message } from '../stage/message.ts';
 import type { AnyStage, Reads } from '../stage/stage.ts';
+import {
+  applyEffects,
+  callRow,
+  type MessageChanges,
+  OutputTooLarge,
+  type PendingCall,
+  type Row,
+  rowOfPlace,
+  type Scope,
+} from './apply-effects.ts';
 import type { IncomingRecord, OutgoingRecord } from './bus.ts';
 import type { Codec, Decoded } from './codec.ts';
-import { effectId, formatHeader, type RecordHeader } from './header.ts';
-import { type RowWrite, rowOf, type SlotPosition, type StoredTimer, type TimerWrite, type Watermark } from './store.ts';
-
-/** A row as the fold sees it. Past `expireAt` it reads as absent. */
-export interface Row {
-  readonly value: unknown;
-  readonly expireAt?: number;
-}
+import { effectId, type RecordHeader } from './header.ts';
+import type { RowWrite, SlotPosition, StoredTimer, TimerWrite, Watermark } from './store.ts';
 
 /** A record that was decoded and is to be decided on. */
 export interface FoldInput {
@@ -24,7 +25,7 @@ export interface FoldInput {
   readonly decoded: Decoded<unknown>;
   /** The places it reads, by name; a fault when `reads` itself threw. */
   readonly reads: Reads | Fault;
-  /** Its pending timer, when it is one that fired. */
+  /** The stored timer of its key, when it says that it is one that fired. */
   readonly timer: StoredTimer | undefined;
 }
 
@@ -40,15 +41,7 @@ export class Fault {
   }
 }
 
-/** A provider call to make once its batch is saved and committed. */
-export interface PendingCall {
-  readonly id: string;
-  readonly rootId: string;
-  readonly causeId: string;
-  readonly call: Call;
-}
-
-/** What was done with one record, for metrics and the log. */
+/** What was done with one record, for metrics and the log. `silent`: folded again, nothing was sent. */
 export type FoldedRecord =
   | {
       readonly type: 'decided';
@@ -92,17 +85,6 @@ export interface FoldContext {
   readonly watermarks: boolean;
 }
 
-/** The row that remembers a call until its answer comes, so that a second answer is known as a repeat. */
-export const callRow = (id: string): string => rowOf('$calls', id);
-
-/** How long past its timeout an answer is waited for. */
-const callGraceMs = 600_000;
-/** A row lives this much longer in the store than in message time, so that a reader that lags still sees it. */
-const rowGraceMs = 3_600_000;
-const defaultMaxBytes = 1_048_576;
-/** Room that a batch needs beside its records. */
-const batchOverhead = 1_024;
-
 const rejection = (code: ErrorCode, details: Reject['details']): Reject => ({ do: 'reject', code, details });
 
 /**
@@ -115,7 +97,7 @@ export function foldRecords(
   inputs: readonly FoldInput[],
   load: (row: string) => Row | undefined,
 ): Folded {
-  const { stage, codec } = context;
+  const { stage } = context;
   const input: Topic = stage.input;
   const rows = new Map<string, Row | undefined>();
   const writes = new Map<string, RowWrite>();
@@ -133,248 +115,97 @@ export function foldRecords(
     return found.value;
   };
 
-  const timerIs = (key: string, id: string, stored: StoredTimer | undefined): StoredTimer | undefined => {
-    const written = timers.get(key);
-    const pending = written === undefined ? stored : 'set' in written ? written.set : undefined;
-    return pending?.id === id ? pending : undefined;
+  /** The timer that a record says it is, while it is pending. */
+  const pendingTimer = ({ header, timer }: FoldInput): StoredTimer | undefined => {
+    if (header?.timer === undefined) return undefined;
+    const written = timers.get(header.timer.key);
+    const stored = written === undefined ? timer : 'set' in written ? written.set : undefined;
+    return stored?.id === header.timer.id ? stored : undefined;
   };
 
   /** Whether the record was applied before; else notes that it is now. */
-  const isRepeat = ({ record, header, timer }: FoldInput): boolean => {
-    if (header?.timer !== undefined) return timerIs(header.timer.key, header.timer.id, timer) === undefined;
-    if (header?.call !== undefined) return read(callRow(header.call.id), Math.max(at, record.at)) === undefined;
+  const isRepeat = (each: FoldInput, timer: StoredTimer | undefined): boolean => {
+    const { header, record } = each;
+    if (header?.timer !== undefined) {
+      if (timer === undefined) return true;
+      timers.set(timer.key, { clear: timer.key });
+      return false;
+    }
+    if (header?.call !== undefined) {
+      const row = callRow(header.call.id);
+      if (read(row, Math.max(at, record.at)) === undefined) return true;
+      rows.set(row, undefined);
+      writes.set(row, { row, json: undefined });
+      return false;
+    }
     if (header?.from === undefined || !context.watermarks) return false;
     const source = `${header.from.topic}/${header.from.partition}`;
     const { offset, effect } = header.from;
     const mark = watermarks.get(source);
-    if (mark !== undefined && (offset < mark.offset || (offset === mark.offset && mark.effects.includes(effect))))
+    if (mark !== undefined && (offset < mark.offset || (offset === mark.offset && mark.effects.includes(effect)))) {
       return true;
+    }
     const next = { offset, effects: mark?.offset === offset ? [...mark.effects, effect] : [effect] };
     watermarks.set(source, next);
     changedWatermarks.set(source, next);
     return false;
   };
 
-  const header = (message: Pick<Message<unknown>, 'id' | 'rootId'>, offset: bigint, effect: string): string =>
-    formatHeader({
-      rootId: message.rootId,
-      causeId: message.id,
-      from: { topic: input.name, partition: context.partition, offset, effect },
-    });
-
-  const recordTo = (topic: Topic, value: unknown, headerText: string, traceparent?: string): OutgoingRecord => {
-    const key = topic.key(value);
-    return {
-      topic: topic.name,
-      partition: partitionOf(key, context.partitionsOf(topic.name)),
-      key: Buffer.from(key, 'utf8'),
-      value: codec.encode(topic, value),
-      header: headerText,
-      ...(traceparent !== undefined && { traceparent }),
-    };
+  const decide = ({ decoded, reads }: FoldInput, message: Message<unknown>): readonly Effect[] => {
+    if (decoded.type === 'poison') return [rejection(decoded.code, decoded.details)];
+    if (reads instanceof Fault) return [rejection('stage-fault', { ...reads })];
+    const view: Record<string, unknown> = { ...context.tables };
+    for (const [name, place] of Object.entries(reads)) view[name] = read(rowOfPlace(place, context), message.at);
+    // The view was filled by the stage's own `reads` and tables.
+    const effects = stage.decide(view as Parameters<typeof stage.decide>[0], message, context.settings);
+    const whole = effects.find((effect) => effect.do === 'reject' && effect.part === undefined);
+    return whole === undefined ? effects : [whole];
   };
 
-  const checkedRow = (place: Place): string => {
-    if (
-      place.projection.stage !== stage.name ||
-      partitionOf(place.owner, context.partitionsOf(input.name)) !== context.partition
-    ) {
-      throw new RangeError('a place of another partition or stage');
-    }
-    return rowOf(place.projection.name, place.key);
-  };
-
-  for (const each of inputs) {
-    const { record, decoded } = each;
-    const pending = each.header?.timer && timerIs(each.header.timer.key, each.header.timer.id, each.timer);
-    const messageAt = Math.max(at, record.at, pending?.dueAt ?? 0);
-    const repeat = isRepeat(each);
-    fence = record.offset;
-    at = messageAt;
-    if (repeat) {
-      records.push({ type: 'repeat' });
-      continue;
-    }
-    if (each.header?.timer !== undefined) timers.set(each.header.timer.key, { clear: each.header.timer.key });
-    if (each.header?.call !== undefined) {
-      rows.set(callRow(each.header.call.id), undefined);
-      writes.set(callRow(each.header.call.id), { row: callRow(each.header.call.id), json: undefined });
-    }
-    if (decoded.type === 'unknown-type') {
-      records.push({ type: 'unknown-type' });
-      continue;
-    }
-    const silent = record.offset < context.liveFrom;
-    const position = `${input.name}/${context.partition}/${record.offset}`;
-    const id = idOf(each, input, position);
-    const rootId = each.header?.rootId ?? id;
-    const message: Message<unknown> = {
-      id,
-      rootId,
-      at,
-      key: record.key?.toString('utf8') ?? (decoded.type === 'value' ? input.key(decoded.value) : ''),
-      value: decoded.type === 'value' ? decoded.value : undefined,
-      ...(each.header?.part !== undefined && { part: each.header.part }),
-    };
-
-    /** Applies effects to copies, so that a fault or a rejection of the whole message leaves no trace. */
-    const apply = (effects: readonly Effect[]): void => {
-      const about: About = decoded.type === 'value' ? (input.about?.(decoded.value) ?? {}) : {};
-      const own = {
-        outputs: [] as OutgoingRecord[],
-        rows: new Map<string, Row | undefined>(),
-        writes: new Map<string, RowWrite>(),
-        timers: new Map<string, TimerWrite>(),
-        calls: [] as PendingCall[],
-      };
-      const decide = (
-        name: string,
-        made: {
-          readonly status: 'dead_letter' | Extract<Effect, { do: 'outcome' }>['status'];
-          readonly reason?: string;
-          readonly about?: About;
-        },
-      ): OutgoingRecord => {
-        const value = {
-          rootId,
-          stage: stage.name,
-          status: made.status,
-          ...(made.reason !== undefined && { reason: made.reason.slice(0, 1_000) }),
-          at,
-          from: position,
-          about: { ...about, ...made.about },
-        };
-        return recordTo(decisions as Topic, value, header(message, record.offset, name), record.traceparent);
-      };
-      effects.forEach((effect, index) => {
-        switch (effect.do) {
-          case 'emit': {
-            if (!stage.outputs.includes(effect.topic)) throw new RangeError('a topic that the stage does not declare');
-            const name = effect.name ?? String(index);
-            const made = recordTo(effect.topic, effect.value, header(message, record.offset, name), record.traceparent);
-            const limit = (effect.topic.maxBytes ?? defaultMaxBytes) - batchOverhead;
-            if ((made.value?.length ?? 0) + (made.key?.length ?? 0) + (made.header?.length ?? 0) > limit) {
-              throw new OutputTooLarge(effect.topic.name, made.value?.length ?? 0);
-            }
-            own.outputs.push(made);
-            return;
-          }
-          case 'put': {
-            const row = checkedRow(effect.place);
-            const { value, expireAt } = effect;
-            own.rows.set(row, { value, ...(expireAt !== undefined && { expireAt }) });
-            own.writes.set(row, {
-              row,
-              json: JSON.stringify({ v: value, ...(expireAt !== undefined && { x: expireAt }) }),
-              ...(expireAt !== undefined && { lifetimeMs: Math.max(0, expireAt - at) + rowGraceMs }),
-            });
-            return;
-          }
-          case 'remove': {
-            const row = checkedRow(effect.place);
-            own.rows.set(row, undefined);
-            own.writes.set(row, { row, json: undefined });
-            return;
-          }
-          case 'later': {
-            const key = input.key(effect.value);
-            if (partitionOf(key, context.partitionsOf(input.name)) !== context.partition) {
-              throw new RangeError('a timer for another partition');
-            }
-            const json = JSON.stringify({ rootId, causeId: id, value: effect.value });
-            own.timers.set(effect.key, {
-              set: { key: effect.key, id: effectId(id, String(index)), dueAt: effect.dueAt, json },
-            });
-            return;
-          }
-          case 'cancel':
-            own.timers.set(effect.key, { clear: effect.key });
-            return;
-          case 'call': {
-            const callId = effectId(id, String(index));
-            const expireAt = at + effect.request.timeoutMs + callGraceMs;
-            own.rows.set(callRow(callId), { value: true, expireAt });
-            own.writes.set(callRow(callId), {
-              row: callRow(callId),
-              json: JSON.stringify({ v: true, x: expireAt }),
-              lifetimeMs: expireAt - at + rowGraceMs,
-            });
-            own.calls.push({ id: callId, rootId, causeId: id, call: effect });
-            return;
-          }
-          case 'outcome': {
-            const { agentUid, bindingName } = effect.about ?? {};
-            const name = bindingName === undefined ? String(index) : `${agentUid}|${bindingName}`;
-            own.outputs.push(decide(`outcome:${name}`, effect));
-            return;
-          }
-          case 'reject': {
-            const name = effect.part ?? '';
-            const letter = {
-              rootId,
-              stage: stage.name,
-              code: effect.code,
-              details: effect.details,
-              ...(effect.part !== undefined && { part: effect.part }),
-              topic: input.name,
-              partition: context.partition,
-              offset: String(record.offset),
-              at,
-              ...(record.key !== null && { key: record.key.toString('base64') }),
-              ...(record.value !== null && { value: record.value.toString('base64') }),
-              ...(record.header !== undefined && { header: record.header }),
-            };
-            own.outputs.push(
-              recordTo(
-                deadLetters as Topic,
-                letter,
-                header(message, record.offset, `dead:${name}`),
-                record.traceparent,
-              ),
-              decide(`outcome:${name}`, {
-                status: 'dead_letter',
-                reason: effect.code,
-                ...(effect.about !== undefined && { about: effect.about }),
-              }),
-            );
-            records.push({ type: 'rejected', code: effect.code, id, offset: record.offset, silent });
-            return;
-          }
-        }
-      });
-      for (const [row, value] of own.rows) rows.set(row, value);
-      for (const [row, write] of own.writes) writes.set(row, write);
-      for (const [key, write] of own.timers) timers.set(key, write);
-      if (silent) return;
-      outputs.push(...own.outputs);
-      calls.push(...own.calls);
-    };
-
-    const decideOn = (): readonly Effect[] => {
-      if (decoded.type === 'poison') return [rejection(decoded.code, decoded.details)];
-      if (each.reads instanceof Fault) return [rejection('stage-fault', { ...each.reads })];
-      const view: Record<string, unknown> = { ...context.tables };
-      for (const [name, place] of Object.entries(each.reads)) view[name] = read(checkedRow(place), at);
-      const effects = stage.decide(view as Parameters<typeof stage.decide>[0], message, context.settings);
-      return effects.find((effect) => effect.do === 'reject' && effect.part === undefined)
-        ? effects.filter((effect) => effect.do === 'reject' && effect.part === undefined).slice(0, 1)
-        : effects;
-    };
-
-    const seen = records.length;
-    let effects: readonly Effect[];
+  const decideAndApply = (each: FoldInput, scope: Scope): { effects: readonly Effect[]; changes: MessageChanges } => {
     try {
-      effects = decideOn();
-      apply(effects);
+      const effects = decide(each, scope.message);
+      return { effects, changes: applyEffects(scope, effects) };
     } catch (error) {
-      records.length = seen;
-      effects = [
+      const effects = [
         error instanceof OutputTooLarge
           ? rejection('output-too-large', { topic: error.topic, bytes: error.bytes })
           : rejection('stage-fault', { ...new Fault(error) }),
       ];
-      apply(effects);
+      return { effects, changes: applyEffects(scope, effects) };
     }
+  };
+
+  for (const each of inputs) {
+    const { record, decoded, header } = each;
+    const timer = pendingTimer(each);
+    const repeat = isRepeat(each, timer);
+    fence = record.offset;
+    at = Math.max(at, record.at, timer?.dueAt ?? 0);
+    if (repeat || decoded.type === 'unknown-type') {
+      records.push({ type: repeat ? 'repeat' : 'unknown-type' });
+      continue;
+    }
+    const id = idOf(each, input, `${input.name}/${context.partition}/${record.offset}`);
+    const message: Message<unknown> = {
+      id,
+      rootId: header?.rootId ?? id,
+      at,
+      key: record.key?.toString('utf8') ?? (decoded.type === 'value' ? input.key(decoded.value) : ''),
+      value: decoded.type === 'value' ? decoded.value : undefined,
+      ...(header?.part !== undefined && { part: header.part }),
+    };
+    const about = decoded.type === 'value' ? (input.about?.(decoded.value) ?? {}) : {};
+    const { effects, changes } = decideAndApply(each, { ...context, record, message, about });
+    for (const [row, value] of changes.rows) rows.set(row, value);
+    for (const [row, write] of changes.writes) writes.set(row, write);
+    for (const [key, write] of changes.timers) timers.set(key, write);
+    const silent = record.offset < context.liveFrom;
+    if (!silent) {
+      outputs.push(...changes.outputs);
+      calls.push(...changes.calls);
+    }
+    for (const code of changes.rejected) records.push({ type: 'rejected', code, id, offset: record.offset, silent });
     if (decoded.type === 'value') records.push({ type: 'decided', message, effects, silent });
   }
 
@@ -388,17 +219,6 @@ export function foldRecords(
     calls,
     records,
   };
-}
-
-class OutputTooLarge extends Error {
-  readonly topic: string;
-  readonly bytes: number;
-
-  constructor(topic: string, bytes: number) {
-    super('output too large');
-    this.topic = topic;
-    this.bytes = bytes;
-  }
 }
 
 /** The stable id of a message: derived from its cause where a stage made it, else its own, else its place in the log. */

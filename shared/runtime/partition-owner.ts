@@ -1,19 +1,10 @@
 import { BusError } from '../errors.ts';
 import type { AnyStage, Reads } from '../stage/stage.ts';
+import { callRow, type PendingCall, type Row } from './apply-effects.ts';
 import type { IncomingRecord } from './bus.ts';
 import type { Clock } from './clock.ts';
 import type { Codec, Decoded } from './codec.ts';
-import {
-  callRow,
-  Fault,
-  type Folded,
-  type FoldedRecord,
-  type FoldInput,
-  foldRecords,
-  isUnavailable,
-  type PendingCall,
-  type Row,
-} from './fold.ts';
+import { Fault, type Folded, type FoldedRecord, type FoldInput, foldRecords, isUnavailable } from './fold.ts';
 import { formatHeader, parseHeader } from './header.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import { recordBytes, type Sender } from './sender.ts';

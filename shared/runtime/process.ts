@@ -104,7 +104,7 @@ export async function superviseServices(options: {
   let signals = 0;
   const onSignal = (): void => {
     signals++;
-    if (signals > 1) return options.exitNow(1);
+    if (signals > 1) options.exitNow(1);
     resolve({ type: 'stopped' });
   };
   process.on('SIGINT', onSignal);

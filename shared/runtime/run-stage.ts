@@ -4,10 +4,11 @@ import type { Topic } from '../../schemas/define.ts';
 import { BusError } from '../errors.ts';
 import type { CallAnswer, CallRequest } from '../stage/effects.ts';
 import type { AnyStage } from '../stage/stage.ts';
+import type { PendingCall } from './apply-effects.ts';
 import type { Bus, Membership, OutgoingRecord, RecordBatch } from './bus.ts';
 import type { Clock } from './clock.ts';
 import type { Codec } from './codec.ts';
-import { type FoldedRecord, isUnavailable, type PendingCall } from './fold.ts';
+import { type FoldedRecord, isUnavailable } from './fold.ts';
 import { formatHeader } from './header.ts';
 import type { Log } from './log.ts';
 import { type Guards, type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
@@ -171,7 +172,9 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       mine.movedAt = clock.now();
       mine.lag = batch.end - batch.next;
       // A batch may end in control records: they belong to no record, but were passed.
-      return batch.next > mine.open.next() ? batch.next : mine.open.next();
+      const next = mine.open.next();
+      if (next < batch.next) return batch.next;
+      return next;
     },
     revoked: drop,
   });
