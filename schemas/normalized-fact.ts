@@ -35,6 +35,9 @@ export type ChannelFacts = z.infer<typeof ChannelFacts>;
 export const Link = z.object({ url: z.string().max(4_000), title: z.string().max(1_000).optional() });
 export type Link = z.infer<typeof Link>;
 
+/** The end of the year 9999: later instants have no ISO 8601 text that readers agree on. */
+const lastWritableInstant = 253_402_300_799_999;
+
 const about = {
   connectionId: ConnectionId,
   provider: z.string().min(1).max(64),
@@ -47,7 +50,7 @@ const about = {
   channel: ChannelFacts,
   receivedAt: z.int().nonnegative(),
   /** The provider's own time of this revision: orders the mirror's content and nothing else. */
-  providerTime: z.int().nonnegative().optional(),
+  providerTime: z.int().nonnegative().max(lastWritableInstant).optional(),
   metadata: JsonObject.optional(),
 };
 
