@@ -134,6 +134,12 @@ export const errors = {
     meaning: 'Kafka, Redis or the schema registry did not answer.',
     fix: 'Check that they run and that the settings point at them.',
   },
+  'record-too-large': {
+    retry: false,
+    status: 422,
+    meaning: 'The broker refused a record as larger than its topic takes.',
+    fix: 'Send less text, or raise `max.message.bytes` of the topic.',
+  },
   'input-invalid': {
     retry: false,
     status: 422,

@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import {
+  type Admin,
+  type Cluster,
+  type Consumer,
+  type ConsumerConfig,
+  Kafka,
+  type KafkaConfig,
+  logLevel,
+  PartitionAssigners,
+  type Producer,
+} from 'kafkajs';
+import type { KafkaSettings } from '../connection-settings.ts';
+import type { Log } from '../log.ts';
+import { overrideRequestQueue, type RequestQueueClass } from './overrides.ts';
+
+export type { Admin, Cluster, Consumer, Producer };
+
+/** Bounds of the Kafka client that are no settings: measured or fixed by the protocol. */
+export interface KafkaLimits {
+  /** Silence after which the group gives a member's partitions to others. */
+  readonly sessionTimeoutMs: number;
+  readonly rebalanceTimeoutMs: number;
+  readonly heartbeatMs: number;
+  /** How long running work may hold up a rebalance. */
+  readonly handOverMs: number;
+  readonly connectTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** How long a broker may hold a fetch that finds nothing. New records end it at once. */
+  readonly fetchWaitMs: number;
+  readonly fetchPartitionBytes: number;
+  readonly fetchBytes: number;
+  readonly metadataMaxAgeMs: number;
+  /** Wait before a lost connection or membership is made anew. */
+  readonly retryMs: number;
+}
+
+/** The bounds in use where nothing else is said. */
+export const kafkaLimits: KafkaLimits = {
+  sessionTimeoutMs: 10_000,
+  rebalanceTimeoutMs: 15_000,
+  heartbeatMs: 1_000,
+  handOverMs: 3_000,
+  connectTimeoutMs: 5_000,
+  requestTimeoutMs: 15_000,
+  fetchWaitMs: 500,
+  fetchPartitionBytes: 512 * 1024,
+  fetchBytes: 4 * 1024 * 1024,
+  metadataMaxAgeMs: 30_000,
+  retryMs: 500,
+};
+
+/** A record as the client decodes it from a fetch. */
+export interface FetchedMessage {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, Buffer | null | (Buffer | null)[] | undefined>>;
+  readonly isControlRecord: boolean;
+  readonly batchContext?: { readonly firstOffset: string; readonly lastOffsetDelta: number };
+}
+
+/** What a fetch says of aborted transactions. */
+export type AbortedTransactions = readonly { readonly producerId: string; readonly firstOffset: string }[];
+
+const internals = createRequire(import.meta.url);
+
+/** Leaves out the records of aborted transactions; control records stay. */
+export const withoutAborted: (fetched: {
+  readonly messages: readonly FetchedMessage[];
+  readonly abortedTransactions: AbortedTransactions;
+}) => readonly FetchedMessage[] = internals('kafkajs/src/consumer/filterAbortedMessages');
+
+// `require` is untyped; the test beside the override holds this class to the shape it names.
+overrideRequestQueue(internals('kafkajs/src/network/requestQueue') as RequestQueueClass);
+
+/** The client's factory, with retries of its own kept short: whoever calls supervises. */
+export async function createClient(settings: KafkaSettings, limits: KafkaLimits, log: Log): Promise<Kafka> {
+  const sasl = saslOf(settings);
+  return new Kafka({
+    brokers: [...settings.brokers],
+    clientId: settings.clientId,
+    connectionTimeout: limits.connectTimeoutMs,
+    authenticationTimeout: limits.connectTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 2 },
+    ...(settings.tls && { ssl: await tlsOf(settings) }),
+    ...(sasl !== undefined && { sasl }),
+    logLevel: logLevel.INFO,
+    logCreator: () => (entry) => writeLog(log, entry.level, entry.namespace, entry.log),
+  });
+}
+
+export type { Kafka };
+
+/** A consumer, and the connections under it, which serve for more than the consumer itself offers. */
+export function createConsumer(
+  kafka: Kafka,
+  config: ConsumerConfig,
+): { readonly consumer: Consumer; readonly cluster: Cluster } {
+  let cluster: Cluster | undefined;
+  const consumer = kafka.consumer({
+    ...config,
+    partitionAssigners: [
+      (assigner) => {
+        cluster = assigner.cluster;
+        return PartitionAssigners.roundRobin(assigner);
+      },
+    ],
+  });
+  if (cluster === undefined) throw new TypeError('the client made its assigner later than it used to');
+  return { consumer, cluster };
+}
+
+async function tlsOf(settings: KafkaSettings): Promise<NonNullable<KafkaConfig['ssl']>> {
+  const read = (path: string | undefined) => (path === undefined ? undefined : readFile(path, 'utf8'));
+  const [ca, cert, key] = await Promise.all([
+    read(settings.tlsCaFile),
+    read(settings.tlsCertFile),
+    read(settings.tlsKeyFile),
+  ]);
+  return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+}
+
+function saslOf({ saslMechanism, saslUsername, saslPassword }: KafkaSettings): KafkaConfig['sasl'] {
+  if (saslMechanism === undefined || saslUsername === undefined || saslPassword === undefined) return undefined;
+  const account = { username: saslUsername, password: saslPassword.reveal() };
+  switch (saslMechanism) {
+    case 'plain':
+      return { mechanism: saslMechanism, ...account };
+    case 'scram-sha-256':
+      return { mechanism: saslMechanism, ...account };
+    case 'scram-sha-512':
+      return { mechanism: saslMechanism, ...account };
+  }
+}
+
+/** What the client calls an error is retried here, so it is a warning at most. */
+function writeLog(log: Log, level: number, namespace: string, entry: Readonly<Record<string, unknown>>): void {
+  const fields = {
+    client: namespace,
+    reason: entry.message,
+    ...(typeof entry.error === 'string' && { error: entry.error }),
+    ...(typeof entry.broker === 'string' && { broker: entry.broker }),
+  };
+  if (level === logLevel.ERROR || level === logLevel.WARN) log.warn(fields, 'kafka client');
+  else log.debug(fields, 'kafka client');
+}
