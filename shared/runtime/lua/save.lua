@@ -1,0 +1,52 @@
+-- Writes what one batch changed, at once or not at all: when the fence is elsewhere, nothing is written.
+--
+-- KEYS[1]   the position: a hash of "fence" and "at"
+-- KEYS[2]   the watermarks: a hash by source
+-- KEYS[3]   the due times: a sorted set of timer keys
+-- KEYS[4]   the timers: a hash by timer key
+-- KEYS[5..] the rows, in the order of their arguments
+-- ARGV[1]   the fence that the writer expects; offsets are decimal text, compared as text
+-- ARGV[2]   the new fence
+-- ARGV[3]   its message time
+-- ARGV[4]   the number of watermarks, ARGV[5] that of timers
+-- ARGV[6..] for each watermark: source, JSON
+--           for each timer:     key, due time or "" to clear it, JSON
+--           for each row:       "" to remove it, 0 to keep it for ever or its lifetime in ms, JSON
+-- returns   "" when written, else the present fence
+
+local fence = redis.call('HGET', KEYS[1], 'fence') or '-1'
+if fence ~= ARGV[1] then return fence end
+
+local at = 6
+for _ = 1, tonumber(ARGV[4]) do
+  redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1])
+  at = at + 2
+end
+
+for _ = 1, tonumber(ARGV[5]) do
+  local key, due, json = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  if due == '' then
+    redis.call('ZREM', KEYS[3], key)
+    redis.call('HDEL', KEYS[4], key)
+  else
+    redis.call('ZADD', KEYS[3], due, key)
+    redis.call('HSET', KEYS[4], key, json)
+  end
+  at = at + 3
+end
+
+for row = 5, #KEYS do
+  local lifetime, json = ARGV[at], ARGV[at + 1]
+  if lifetime == '' then
+    redis.call('DEL', KEYS[row])
+  elseif lifetime == '0' then
+    redis.call('SET', KEYS[row], json)
+  else
+    redis.call('SET', KEYS[row], json, 'PX', lifetime)
+  end
+  at = at + 2
+end
+
+-- The fence comes last: a script that fails half-way is repeated from the same fence, and writes the same again.
+redis.call('HSET', KEYS[1], 'fence', ARGV[2], 'at', ARGV[3])
+return ''
