@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { sealConnection } from '../../shared/connection.ts';
 import type { AnyProvider } from '../../shared/provider.ts';
 import { provider as github } from '../../shared/providers/github/index.ts';
+import { provider as standardWebhooks } from '../../shared/providers/standard-webhooks/index.ts';
 import { edgeUnderTest, keys, now } from './edge-under-test.ts';
 
 const Vector = z.object({
@@ -34,17 +35,23 @@ async function send(
     stored: [sealConnection({ id: 'octo', config }, { provider, keys, now })],
     now: () => (vector.now === undefined ? now : vector.now * 1_000),
   });
+  const parse = vi.spyOn(JSON, 'parse');
   const response = await edge.app.inject({
     method: 'POST',
     url: `/webhooks/v1/${provider.name}/octo/events`,
     headers: { 'content-type': 'application/json', ...from.headers, ...vector.headers },
     payload: vector.rawBody,
   });
-  return { status: response.statusCode, bodies: edge.published.map((fact) => fact.body) };
+  const isRead = parse.mock.calls.length > 0;
+  return { status: response.statusCode, isRead, bodies: edge.published.map((fact) => fact.body) };
 }
 
-const expected = (vector: Vector) =>
-  vector.valid ? { status: 200, bodies: [vector.rawBody] } : { status: 401, bodies: [] };
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const refused = { status: 401, isRead: false, bodies: [] };
+const expected = (vector: Vector) => (vector.valid ? { status: 200, isRead: true, bodies: [vector.rawBody] } : refused);
 
 describe('github', () => {
   const from = {
@@ -60,11 +67,34 @@ describe('github', () => {
 
   test('a genuine webhook without its signature is refused', async () => {
     expect(genuine?.valid).toBe(true);
-    expect(await send(Vector.parse({ ...genuine, headers: {} }), from)).toEqual({ status: 401, bodies: [] });
+    expect(await send(Vector.parse({ ...genuine, headers: {} }), from)).toEqual(refused);
   });
 
   test('a genuine webhook without its delivery id is no webhook', async () => {
     const nameless = { ...from, headers: { 'x-github-event': 'issues' } };
-    expect(await send(Vector.parse(genuine), nameless)).toEqual({ status: 400, bodies: [] });
+    expect(await send(Vector.parse(genuine), nameless)).toEqual({ status: 400, isRead: false, bodies: [] });
+  });
+});
+
+describe('standard-webhooks', () => {
+  const from = { provider: standardWebhooks, config: {}, headers: {} };
+  const [genuine] = ofScheme('standard-webhooks');
+
+  test.each(ofScheme('standard-webhooks').map((vector) => [vector.name, vector] as const))('%s', async (_, vector) => {
+    expect(await send(vector, from)).toEqual(expected(vector));
+  });
+
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
+    'a genuine webhook without %s is refused',
+    async (name) => {
+      expect(genuine?.valid).toBe(true);
+      const headers = Object.fromEntries(Object.entries(genuine?.headers ?? {}).filter(([header]) => header !== name));
+      expect(await send(Vector.parse({ ...genuine, headers }), from)).toEqual(refused);
+    },
+  );
+
+  test('a genuine webhook of five minutes ago is taken, and one second later refused', async () => {
+    const at = (seconds: number) => send(Vector.parse({ ...genuine, now: (genuine?.now ?? 0) + seconds }), from);
+    expect([(await at(300)).status, (await at(301)).status]).toEqual([200, 401]);
   });
 });
