@@ -12,7 +12,7 @@ const Text = z.string();
 const RepositoryName = z
   .string()
   .max(200)
-  .regex(/^[^\s/#]+\/[^\s/#]+$/);
+  .regex(/^[\w.-]+\/[\w.-]+$/);
 
 /** An account. Where one was deleted, null stands in its place. */
 export const User = z.object({
