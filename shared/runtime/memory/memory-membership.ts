@@ -85,11 +85,13 @@ export async function joinMemoryGroup(options: {
     return rejoining;
   };
 
+  const goodbye = (): Promise<void> => persist(process, busFails, `leave ${group}`, () => groups.leave(standing));
   const end = (error: unknown): void => {
     stopping = true;
     quit.abort();
     for (const place of places.values()) if (place.held) revoke(place);
     ended.reject(error);
+    void goodbye();
   };
 
   /** Asks where the group stands in a partition; undefined when the partition is no longer the member's. */
@@ -150,8 +152,7 @@ export async function joinMemoryGroup(options: {
     await Promise.all([...places.values()].map((place) => place.running));
     quit.abort();
     for (const place of places.values()) if (place.held) revoke(place);
-    // A leave that is lost is found out by the session timeout.
-    await persist(process, busFails, `leave ${group}`, () => groups.leave(standing));
+    await goodbye();
     ended.resolve();
   };
 
