@@ -8,7 +8,6 @@ const Instant = z.iso
 
 const Id = z.int().nonnegative();
 const Url = z.string().max(2_000);
-const Text = z.string();
 const RepositoryName = z
   .string()
   .max(200)
@@ -27,7 +26,7 @@ const written = {
   id: Id,
   user: User.nullish(),
   html_url: Url.nullish(),
-  body: Text.nullish(),
+  body: z.string().nullish(),
   performed_via_github_app: z.object({ id: Id, slug: z.string().max(200).nullish() }).nullish(),
 };
 
