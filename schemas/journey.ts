@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Decision } from './decision.ts';
 import { defineProjection } from './define.ts';
+import { rowKey } from './row-key.ts';
 
 const stage = 'decision-journal';
 
@@ -35,9 +36,9 @@ export const handleKey = (handle: JourneyHandle): string => {
   switch (handle.by) {
     case 'provider-event':
     case 'actor-event':
-      return `${handle.by}|${handle.id}`;
+      return rowKey(handle.by, handle.id);
     case 'entry':
-      return `${handle.by}|${handle.signalChannelId}|${handle.sourceEntryId}`;
+      return rowKey(handle.by, handle.signalChannelId, handle.sourceEntryId);
   }
 };
 

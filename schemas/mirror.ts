@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineProjection } from './define.ts';
 import { SignalChannelId, SourceEntryId } from './ids.ts';
 import { Author, ChannelKind, Link, ReplyMode } from './normalized-fact.ts';
+import { rowKey } from './row-key.ts';
 
 const JsonObject = z.record(z.string(), z.json());
 const stage = 'mirror-projector';
@@ -60,7 +61,7 @@ export const entries = defineProjection({
   summary: 'Each entry as its provider shows it now.',
   value: Entry,
   place: ({ signalChannelId, sourceEntryId }: EntryRef) => ({
-    key: `${signalChannelId}|${sourceEntryId}`,
+    key: rowKey(signalChannelId, sourceEntryId),
     owner: signalChannelId,
   }),
 });
@@ -72,7 +73,7 @@ export interface RoutedEntryRef extends EntryRef {
 }
 
 const routed = ({ agentUid, bindingName, signalChannelId, sourceEntryId }: RoutedEntryRef) => ({
-  key: `${agentUid}|${bindingName}|${signalChannelId}|${sourceEntryId}`,
+  key: rowKey(agentUid, bindingName, signalChannelId, sourceEntryId),
   owner: signalChannelId,
 });
 
@@ -121,5 +122,5 @@ export const seenEvents = defineProjection({
     readonly bindingName: string;
     readonly signalChannelId: string;
     readonly sourceEventId: string;
-  }) => ({ key: `${ref.agentUid}|${ref.bindingName}|${ref.sourceEventId}`, owner: ref.signalChannelId }),
+  }) => ({ key: rowKey(ref.agentUid, ref.bindingName, ref.sourceEventId), owner: ref.signalChannelId }),
 });
