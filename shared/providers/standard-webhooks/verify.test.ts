@@ -40,6 +40,11 @@ describe('the signature', () => {
     expect(verify(headersOf(signature), { secret: key.toString('base64') })).toEqual({ ok: true });
   });
 
+  test.each(['v2,', 'V1,', 'abc', '', 'v1a,'])('a right signature under the version %o is refused', (version) => {
+    const signature = v1('msg_1', String(seconds)).slice('v1,'.length);
+    expect(verify(headersOf(`${version}${signature}`))).toEqual({ ok: false, reason: 'no signature matches' });
+  });
+
   test.each([
     [-301_000, false],
     [-300_000, true],
