@@ -19,7 +19,9 @@ export interface Ports {
 
 /** What a command works with. What it asks for is opened then, and closed at its end. */
 export interface CommandContext extends Ports {
-  /** The process's environment, filled up from the environment file. */
+  /** The process's own environment. */
+  readonly given: Environment;
+  /** The same, filled up from the environment file. */
   readonly environment: () => Environment;
   readonly connections: () => ConnectionSettings;
   readonly deployment: () => DeploymentSettings;

@@ -26,9 +26,15 @@ export function withEnvironmentFile(
   folder: string,
 ): { readonly environment: Environment; readonly file: string | undefined } {
   if (addresses.some((name) => (given[name] ?? '') !== '')) return { environment: given, file: undefined };
+  const written = readEnvironmentFile(folder);
+  if (written === undefined) return { environment: given, file: undefined };
+  return { environment: { ...written, ...given }, file: environmentFile };
+}
+
+/** The environment file of a folder; undefined when there is none. */
+export function readEnvironmentFile(folder: string): Environment | undefined {
   const text = readIfThere(join(folder, environmentFile));
-  if (text === undefined) return { environment: given, file: undefined };
-  return { environment: { ...parseEnv(text), ...given }, file: environmentFile };
+  return text === undefined ? undefined : parseEnv(text);
 }
 
 function readIfThere(path: string): string | undefined {

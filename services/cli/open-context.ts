@@ -16,6 +16,7 @@ import type { Terminal } from './terminal.ts';
 
 /** What a context is opened over: the real world, or a twin of it. */
 export interface World {
+  readonly given: Environment;
   readonly environment: () => Environment;
   readonly terminal: Terminal;
   readonly clock: Clock;
@@ -57,6 +58,7 @@ export function openContext(world: World): { readonly context: CommandContext; r
   const codec: CommandContext['codec'] = async (writes = []) => createCodec({ registry: await registry(), writes });
 
   const context: CommandContext = {
+    given: world.given,
     environment,
     connections: onceOnly(() => readConnectionSettings(environment())),
     deployment: onceOnly(() => readDeploymentSettings(environment())),

@@ -16,6 +16,7 @@ export interface Surroundings {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly log: Log;
+  readonly given: Environment;
   readonly environment: () => Environment;
   readonly openPorts: (environment: () => Environment, log: Log) => Ports;
 }

@@ -9,6 +9,9 @@ const path = z.string().min(1).max(4_000).optional();
 const name = z.string().min(1).max(500).optional();
 const broker = z.string().regex(/^(\[[0-9a-f:.]+\]|[^\s:,]+):\d{1,5}$/i, { error: 'must be host:port,host:port,…' });
 
+/** What is logged: this and everything graver. */
+export const LogLevel = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']);
+
 /** How Kafka is reached. */
 export const kafkaConfig = defineConfig('KAFKA', {
   brokers: z
@@ -66,10 +69,7 @@ export const deploymentConfig = defineConfig('SIGNALBOX', {
   secretKeys: KeyRing.optional().describe(
     'Keys that seal the secrets of connections, the newest first: name:base64 of 32 bytes, parted by commas.',
   ),
-  logLevel: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .describe('What is logged.'),
+  logLevel: LogLevel.default('info').describe('What is logged.'),
   probeHost: z.string().min(1).max(255).default('127.0.0.1').describe('Where /livez, /readyz and /metrics listen.'),
   probePort: z.coerce.number().int().min(0).max(65_535).default(0).describe('Their port; 0 takes a free one.'),
 });

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import {
+  type Binding,
+  bindingKey,
+  bindings as topic,
+  UnaddressedGroupMessagePolicy,
+} from '../../../schemas/binding.ts';
+import { connections } from '../../../schemas/connection.ts';
+import { AgentUid, BindingName, ConnectionId } from '../../../schemas/ids.ts';
+import { checkFilter } from '../../../shared/cel/filter.ts';
+import { BusError } from '../../../shared/errors.ts';
+import { defineCommand, type Family, type Page } from '../command.ts';
+import { putRow, removeRow } from '../configuration.ts';
+import { list, table } from '../style.ts';
+import { ago, instant } from '../time.ts';
+
+const agent = z
+  .string()
+  .trim()
+  .toLowerCase()
+  // The key of a binding is `agent|name`: a bar within the agent would make two bindings one.
+  .regex(/^[^|]*$/, { error: 'must not hold a |' })
+  .pipe(AgentUid)
+  .describe('The agent that is woken; letter case does not matter.');
+const name = z.string().trim().pipe(BindingName).describe("The binding's name within its agent.");
+
+const put = defineCommand({
+  name: 'bindings put',
+  summary: 'Join a connection to an agent, or replace that rule.',
+  details:
+    'The whole rule is replaced: what is not given has its default. A rule that was unavailable is available again.\n' +
+    'A filter is CEL over `binding` and `signal`; without one, every fact of the connection passes.',
+  examples: [
+    'signalbox bindings put iris desk --connection octo',
+    `signalbox bindings put iris bugs --connection octo --filter "signal.kind == 'entry_received' && signal.entry.text.contains('bug')"`,
+  ],
+  options: z.strictObject({
+    agent,
+    name,
+    connection: ConnectionId.meta({ description: 'The connection whose facts it takes.', placeholder: 'id' }),
+    filter: z.string().trim().min(1).max(4_000).optional().meta({
+      description: 'Which facts pass: a CEL expression that gives true or false.',
+      placeholder: 'cel',
+    }),
+    policy: UnaddressedGroupMessagePolicy.default('record_only').describe(
+      'What a group message does that addresses nobody.',
+    ),
+    disabled: z.boolean().default(false).describe('Keep the rule and let nothing pass.'),
+  }),
+  positional: ['agent', 'name'],
+
+  async run(options, context) {
+    const connection = (await context.table(connections)).get(options.connection);
+    if (connection === undefined) throw new BusError('connection-not-found', { connection: options.connection });
+    if (options.filter !== undefined) {
+      const checked = checkFilter(options.filter);
+      if (!checked.ok) throw new BusError('input-invalid', { '--filter': checked.reason });
+    }
+    const binding: Binding = {
+      agentUid: options.agent,
+      name: options.name,
+      adapter: connection.provider,
+      connectionId: connection.id,
+      filters: options.filter === undefined ? {} : { cel: options.filter },
+      unaddressedGroupMessagePolicy: options.policy,
+      enabled: !options.disabled,
+      unavailableReason: null,
+      updatedAt: context.clock.now(),
+    };
+    await putRow(context, topic, binding);
+    return binding;
+  },
+  show: details,
+});
+
+const show = defineCommand({
+  name: 'bindings show',
+  summary: 'Show one binding.',
+  options: z.strictObject({ agent, name }),
+  positional: ['agent', 'name'],
+  run: (options, context) => find(context, options),
+  show: details,
+});
+
+const all = defineCommand({
+  name: 'bindings list',
+  summary: 'List the bindings, by agent and name.',
+  options: z.strictObject({ agent: agent.optional().describe('Only those of this agent.') }),
+
+  async run(options, context) {
+    const rows = (await context.table(topic)).all();
+    return rows
+      .filter((binding) => options.agent === undefined || binding.agentUid === options.agent)
+      .toSorted((a, b) => compare(a.agentUid, b.agentUid) || compare(a.name, b.name));
+  },
+
+  show(rows, page) {
+    if (rows.length === 0) return 'No bindings. `signalbox bindings put` makes one.';
+    return table(
+      ['agent', 'name', 'connection', 'state', 'changed', 'filter'],
+      rows.map((binding) => [
+        binding.agentUid,
+        binding.name,
+        binding.connectionId,
+        state(binding, page),
+        ago(binding.updatedAt, page.now),
+        binding.filters.cel ?? page.style.dim('everything passes'),
+      ]),
+      page.style,
+    );
+  },
+});
+
+const remove = defineCommand({
+  name: 'bindings delete',
+  summary: 'Delete a binding; its facts then end as binding_not_found.',
+  options: z.strictObject({ agent, name }),
+  positional: ['agent', 'name'],
+
+  async run(options, context) {
+    const binding = await find(context, options);
+    await removeRow(context, topic, bindingKey(binding));
+    return { deleted: binding };
+  },
+  show: ({ deleted }) => `Deleted ${deleted.agentUid}/${deleted.name}.`,
+});
+
+/** The commands of signal routing rules. */
+export const bindings: Family = {
+  name: 'bindings',
+  summary: 'Say which connection wakes which agent, and when: put, list, show, delete.',
+  commands: [put, all, show, remove],
+};
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+async function find(
+  context: Parameters<typeof put.run>[1],
+  ref: { readonly agent: AgentUid; readonly name: BindingName },
+): Promise<Binding> {
+  const binding = (await context.table(topic)).get(bindingKey({ agentUid: ref.agent, name: ref.name }));
+  if (binding === undefined) throw new BusError('binding-not-found', { agent: ref.agent, name: ref.name });
+  return binding;
+}
+
+function state({ enabled, unavailableReason }: Binding, { style }: Page): string {
+  if (!enabled) return style.yellow('disabled');
+  return unavailableReason === null ? style.green('enabled') : style.red(`unavailable: ${unavailableReason}`);
+}
+
+function details(binding: Binding, page: Page): string {
+  return list(
+    [
+      ['agent', binding.agentUid],
+      ['name', binding.name],
+      ['state', state(binding, page)],
+      ['connection', `${binding.connectionId} (${binding.adapter})`],
+      ['filter', binding.filters.cel ?? 'everything passes'],
+      ['policy', binding.unaddressedGroupMessagePolicy],
+      ['changed', `${instant(binding.updatedAt)} (${ago(binding.updatedAt, page.now)})`],
+    ],
+    page.style,
+  );
+}
