@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { BusError, errors } from '../../shared/errors.ts';
 import { startInfrastructure } from './infrastructure.ts';
 
-const usage = 'usage: node test/harness/cli.ts up [--dir .signalbox/up]';
+const usage = 'usage: node test/harness/cli.ts up [--dir .signalbox/infrastructure]';
 
 // Progress on one stream, what a shell can evaluate on the other.
 const report = (line: string) => process.stderr.write(`${line}\n`);
@@ -25,7 +25,7 @@ async function up(dir: string): Promise<void> {
 try {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { dir: { type: 'string', default: '.signalbox/up' } },
+    options: { dir: { type: 'string', default: '.signalbox/infrastructure' } },
   });
   if (positionals.join(' ') !== 'up') throw new BusError('input-invalid', { fix: usage });
   await up(values.dir);

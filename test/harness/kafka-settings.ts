@@ -14,6 +14,9 @@ export const singleNode: Readonly<Record<string, string>> = {
   'share.coordinator.state.topic.min.isr': '1',
   'share.coordinator.state.topic.num.partitions': '1',
   'group.initial.rebalance.delay.ms': '0',
+  // A broker that was killed is let in again only when its last session is over (9 s unless said otherwise).
+  'broker.session.timeout.ms': '6000',
+  'broker.heartbeat.interval.ms': '1000',
   'log.cleaner.dedupe.buffer.size': '16777216',
 };
 

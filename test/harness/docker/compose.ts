@@ -13,9 +13,9 @@ export async function startCompose(options: InfrastructureOptions): Promise<Infr
   const chosen = { kafka: ports.kafka ?? 9092, redis: ports.redis ?? 6379, registry: ports.registry ?? 8081 };
   const env = {
     ...environment,
-    KAFKA_PORT: String(chosen.kafka),
-    REDIS_PORT: String(chosen.redis),
-    REGISTRY_PORT: String(chosen.registry),
+    HOST_KAFKA_PORT: String(chosen.kafka),
+    HOST_REDIS_PORT: String(chosen.redis),
+    HOST_REGISTRY_PORT: String(chosen.registry),
   };
   const compose = async (...args: string[]): Promise<void> => {
     try {

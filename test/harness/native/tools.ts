@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 /** A program that the native way runs, the least version of it, and the package of Debian that has it. */
 const tools = {
-  java: { title: 'Java', least: 17, ask: ['-version'], version: /version "(\d+)/, install: 'openjdk-17-jre-headless' },
+  java: { title: 'Java', least: 17, ask: ['-version'], version: /version "(\d+)/, install: 'default-jre-headless' },
   mvn: { title: 'Maven', least: 3, ask: ['-v'], version: /Apache Maven (\d+)/, install: 'maven' },
   'redis-server': { title: 'Redis', least: 7, ask: ['--version'], version: /v=(\d+)/, install: 'redis-server' },
 } as const;

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Installs the programs that tests and the native infrastructure run, where they are missing and may be installed.
+set -euo pipefail
+
+missing=()
+for program in redis-server kcat; do
+  command -v "$program" >/dev/null || missing+=("$program")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+  echo "setup: ${missing[*]} missing; to have them: sudo apt-get install ${missing[*]} (or what your system has instead)"
+  exit 0
+fi
+echo "setup: apt-get install ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -qq -y --no-install-recommends "${missing[@]}"
