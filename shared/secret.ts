@@ -27,7 +27,8 @@ export class Secret {
   }
 }
 
-const secretSchemas = new WeakSet<z.ZodType>();
+// Definitions, not schemas: `.describe()` and `.meta()` give back another schema of the same definition.
+const secretDefinitions = new WeakSet<object>();
 
 /** A schema for a secret setting: non-empty text that comes out as a `Secret`. */
 export function secret(): z.ZodType<Secret> {
@@ -36,9 +37,9 @@ export function secret(): z.ZodType<Secret> {
     .min(1)
     .max(10_000)
     .transform((value) => new Secret(value));
-  secretSchemas.add(schema);
+  secretDefinitions.add(schema._zod.def);
   return schema;
 }
 
 /** Whether a schema was made by `secret()`: such members are sealed at rest and never printed. */
-export const isSecretSchema = (schema: z.ZodType): boolean => secretSchemas.has(schema);
+export const isSecretSchema = (schema: z.ZodType): boolean => secretDefinitions.has(schema._zod.def);
