@@ -10,5 +10,11 @@ export function jsonSchemaOf(topic: Topic): Record<string, unknown> {
   return { ...schema, title: topic.name, description: topic.summary };
 }
 
+const texts = new WeakMap<Topic, string>();
+
 /** The text that is registered: the same for the same schema, whoever asks. */
-export const jsonSchemaText = (topic: Topic): string => JSON.stringify(jsonSchemaOf(topic));
+export function jsonSchemaText(topic: Topic): string {
+  const text = texts.get(topic) ?? JSON.stringify(jsonSchemaOf(topic));
+  texts.set(topic, text);
+  return text;
+}

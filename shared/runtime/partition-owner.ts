@@ -8,7 +8,7 @@ import { Fault, type Folded, type FoldedRecord, type FoldInput, foldRecords, isU
 import { formatHeader, parseHeader } from './header.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import { recordBytes, type Sender } from './sender.ts';
-import { rowOf, type Slot, type SlotPosition, type Store, type StoredTimer } from './store.ts';
+import { rowOf, type Slot, type SlotPosition, type SlotView, type Store } from './store.ts';
 
 /** Parts of the scheme that a test switches off, one at a time, to show that it turns red without them. */
 export interface Guards {
@@ -105,39 +105,40 @@ export async function openPartition(
     }
   };
 
-  const load = async (inputs: readonly FoldInput[]): Promise<void> => {
-    const wanted = new Set<string>();
-    for (const { reads, header } of inputs) {
-      if (header?.call !== undefined) wanted.add(callRow(header.call.id));
-      if (reads instanceof Fault) continue;
-      for (const place of Object.values(reads)) wanted.add(rowOf(place.projection.name, place.key));
-    }
-    const missing = [...wanted].filter((row) => !cache.has(row));
-    if (missing.length === 0) return;
-    const loaded = await waiting(() => store.load(slot, missing));
-    for (const [index, row] of missing.entries()) cache.set(row, decodeRow(loaded[index]));
+  /** Rows and timers as they were at the position; undefined when the store has moved on, or back. */
+  const view = async (rows: readonly string[], timers: readonly string[]): Promise<SlotView | undefined> => {
+    if (rows.length === 0 && timers.length === 0) return { fence: position.fence, rows: [], timers: [] };
+    const found = await waiting(() => store.view(slot, { rows, timers }));
+    // Rows that another owner has moved on would be decided on twice, and what comes of that would be sent before the save fails.
+    return found.fence === position.fence || !context.guards.fence ? found : undefined;
   };
 
-  const prepare = async (records: readonly IncomingRecord[]): Promise<readonly FoldInput[]> => {
-    const headers = records.map((record) => parseHeader(record.header));
-    const keys = [...new Set(headers.flatMap((header) => (header?.timer === undefined ? [] : [header.timer.key])))];
-    const timers = new Map<string, StoredTimer | undefined>();
-    if (keys.length > 0) {
-      const stored = await waiting(() => store.timers(slot, keys));
-      for (const [index, key] of keys.entries()) timers.set(key, stored[index]);
-    }
-    const inputs: FoldInput[] = [];
-    for (const [index, record] of records.entries()) {
-      const header = headers[index];
+  /** Decodes records and loads what they read; undefined when the stored state is not the one of the position. */
+  const prepare = async (records: readonly IncomingRecord[]): Promise<readonly FoldInput[] | undefined> => {
+    const decoded: Omit<FoldInput, 'timer'>[] = [];
+    const rows = new Set<string>();
+    const keys = new Set<string>();
+    for (const record of records) {
+      const header = parseHeader(record.header);
       const decoding = codec.decode(stage.input, record.value);
-      const decoded =
-        decoding instanceof Promise
-          ? await waiting(() => Promise.resolve(codec.decode(stage.input, record.value)))
-          : decoding;
-      const timer = header?.timer === undefined ? undefined : timers.get(header.timer.key);
-      inputs.push({ record, header, decoded, reads: readsOf(decoded), timer });
+      const value =
+        decoding instanceof Promise ? await waiting(async () => codec.decode(stage.input, record.value)) : decoding;
+      const reads = readsOf(value);
+      decoded.push({ record, header, decoded: value, reads });
+      if (header?.timer !== undefined) keys.add(header.timer.key);
+      if (header?.call !== undefined) rows.add(callRow(header.call.id));
+      if (reads instanceof Fault) continue;
+      for (const place of Object.values(reads)) rows.add(rowOf(place.projection.name, place.key));
     }
-    return inputs;
+    const missing = [...rows].filter((row) => !cache.has(row));
+    const found = await view(missing, [...keys]);
+    if (found === undefined) return undefined;
+    for (const [index, row] of missing.entries()) cache.set(row, decodeRow(found.rows[index]));
+    const timers = new Map([...keys].map((key, index) => [key, found.timers[index]]));
+    return decoded.map((each) => ({
+      ...each,
+      timer: each.header?.timer === undefined ? undefined : timers.get(each.header.timer.key),
+    }));
   };
 
   const remember = (folded: Folded): void => {
@@ -156,7 +157,7 @@ export async function openPartition(
 
   const handleChunk = async (records: readonly IncomingRecord[]): Promise<Handled> => {
     const inputs = await prepare(records);
-    await load(inputs);
+    if (inputs === undefined) return 'reopen';
     const folded = foldRecords(
       {
         stage,

@@ -10,6 +10,7 @@ import type { SaveResult, Slot, SlotChanges, Store, StoredTimer, Watermark } fro
 const saveScript = loadScript('save', z.string());
 const openScript = loadScript('open', z.array(z.string()).min(2));
 const dueScript = loadScript('due', z.array(z.string()));
+const viewScript = loadScript('view', z.array(z.string().nullable()));
 
 const StoredTimerText = z
   .string()
@@ -88,11 +89,17 @@ export async function createRedisStore(settings: RedisSettings, log: Log): Promi
         return Texts.parse(await command('MGET', rows.map(keys.row))).map((text) => text ?? undefined);
       }),
 
-    timers: (slot, wanted) =>
-      asking('timers', async () => {
-        if (wanted.length === 0) return [];
-        const found = Texts.parse(await command('HMGET', [keysOf(slot).timers, ...wanted]));
-        return found.map((text) => (text === null ? undefined : parseTimer(text)));
+    view: (slot, wanted) =>
+      asking('view', async () => {
+        const keys = keysOf(slot);
+        const names = [keys.position, keys.timers, ...wanted.rows.map(keys.row)];
+        const [fence, ...found] = await viewScript(command, names, wanted.timers);
+        const texts = found.map((text) => text ?? undefined);
+        return {
+          fence: BigInt(fence ?? '-1'),
+          rows: texts.slice(0, wanted.rows.length),
+          timers: texts.slice(wanted.rows.length).map((text) => (text === undefined ? undefined : parseTimer(text))),
+        };
       }),
 
     save: (slot, expected, changes) =>

@@ -55,6 +55,13 @@ export type SaveResult =
   | { readonly type: 'behind'; readonly fence: bigint }
   | { readonly type: 'ahead'; readonly fence: bigint };
 
+/** What a batch reads. Only under the fence that the reader knows is it the state that comes before its batch. */
+export interface SlotView {
+  readonly fence: bigint;
+  readonly rows: readonly (string | undefined)[];
+  readonly timers: readonly (StoredTimer | undefined)[];
+}
+
 /** The state of stages, as narrow as the shell needs it. Failures are `BusError('infrastructure-unavailable')`. */
 export interface Store {
   /** Throws `redis-may-evict` where the store could forget by itself. */
@@ -63,10 +70,13 @@ export interface Store {
   readonly generation: (stage: string) => Promise<number>;
   readonly open: (slot: Slot) => Promise<SlotPosition>;
   readonly fence: (slot: Slot) => Promise<bigint>;
-  /** The rows in the order of their names. */
+  /** The rows in the order of their names, for readers that decide nothing. */
   readonly load: (slot: Slot, rows: readonly string[]) => Promise<readonly (string | undefined)[]>;
-  /** Pending timers by key, in order. */
-  readonly timers: (slot: Slot, keys: readonly string[]) => Promise<readonly (StoredTimer | undefined)[]>;
+  /** Rows and pending timers, in order, as of the one moment at which the fence was there. */
+  readonly view: (
+    slot: Slot,
+    wanted: { readonly rows: readonly string[]; readonly timers: readonly string[] },
+  ) => Promise<SlotView>;
   /** Compares the fence and writes, in one step. */
   readonly save: (slot: Slot, expected: bigint, changes: SlotChanges) => Promise<SaveResult>;
   /** Timers due at or before an instant, earliest first. */

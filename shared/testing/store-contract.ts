@@ -25,7 +25,7 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       expect(await store.open(slot)).toEqual({ fence: -1n, at: 0, watermarks: new Map() });
       expect(await store.fence(slot)).toBe(-1n);
       expect(await store.load(slot, ['entries:a'])).toEqual([undefined]);
-      expect(await store.timers(slot, ['t'])).toEqual([undefined]);
+      expect((await store.view(slot, { rows: [], timers: ['t'] })).timers).toEqual([undefined]);
       expect(await store.due(slot, Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
     });
 
@@ -58,7 +58,7 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       expect(await store.save(slot, -1n, attempt)).toEqual({ type: 'ahead', fence: 9n });
       expect(await store.open(slot)).toEqual({ fence: 9n, at: 9, watermarks: new Map() });
       expect(await store.load(slot, ['entries:a'])).toEqual([undefined]);
-      expect(await store.timers(slot, ['t'])).toEqual([undefined]);
+      expect((await store.view(slot, { rows: [], timers: ['t'] })).timers).toEqual([undefined]);
     });
 
     test('of savers that expect the same fence one wins', slow, async () => {
@@ -179,6 +179,23 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       expect(await store.fence(slot)).toBe(3n);
     });
 
+    test('a view has rows, timers and the fence of one moment', slow, async () => {
+      const store = await connected();
+      const slot = newSlot();
+      expect(await store.view(slot, { rows: ['entries:a'], timers: ['t'] })).toEqual({
+        fence: -1n,
+        rows: [undefined],
+        timers: [undefined],
+      });
+      const write = { ...rowsAt(7n, [{ row: 'entries:a', json: '1' }]), timers: [{ set: timer('t', 5) }] };
+      expect(await store.save(slot, -1n, write)).toEqual({ type: 'saved' });
+      expect(await store.view(slot, { rows: ['entries:none', 'entries:a'], timers: ['t', 'u'] })).toEqual({
+        fence: 7n,
+        rows: [undefined, '1'],
+        timers: [timer('t', 5), undefined],
+      });
+    });
+
     test('a batch of two thousand rows and five hundred timers is one save', slow, async () => {
       const store = await connected();
       const slot = newSlot();
@@ -196,7 +213,7 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       expect(loaded.map((json) => JSON.parse(json ?? 'null').index)).toEqual(rows.map((_, index) => index));
       expect(await store.due(slot, 1_099, 1_000)).toEqual(timers.slice(0, 100));
       const keys = timers.map((each) => each.key);
-      expect(await store.timers(slot, keys)).toEqual(timers);
+      expect((await store.view(slot, { rows: [], timers: keys })).timers).toEqual(timers);
     });
   });
 
@@ -212,7 +229,11 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       expect(await store.due(slot, at + 300, 10)).toEqual([early, middle, late]);
       expect(await store.due(slot, at + 300, 2)).toEqual([early, middle]);
       expect(await store.due(slot, at + 300, 10)).toEqual([early, middle, late]);
-      expect(await store.timers(slot, ['a', 'none', 'b'])).toEqual([late, undefined, early]);
+      expect((await store.view(slot, { rows: [], timers: ['a', 'none', 'b'] })).timers).toEqual([
+        late,
+        undefined,
+        early,
+      ]);
     });
 
     test('a timer is replaced by one of the same key, and cleared', slow, async () => {
@@ -224,7 +245,7 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       expect(await store.due(slot, 1_000, 10)).toEqual([timer('b', 200), moved]);
       await store.save(slot, 2n, timersAt(3n, [{ clear: 'b' }]));
       expect(await store.due(slot, 1_000, 10)).toEqual([moved]);
-      expect(await store.timers(slot, ['b', 'a'])).toEqual([undefined, moved]);
+      expect((await store.view(slot, { rows: [], timers: ['b', 'a'] })).timers).toEqual([undefined, moved]);
     });
 
     test('changes of one timer within a save apply in their order', slow, async () => {

@@ -107,7 +107,12 @@ export function createMemoryStore(state: MemoryStoreState, process: Process, fau
     open: (slot) => ask(named('open', slot), () => positionOf(state.slot(slot))),
     fence: (slot) => ask(named('fence', slot), () => state.slot(slot).fence),
     load: (slot, rows) => ask(named('load', slot), () => rows.map((row) => state.row(slot, row))),
-    timers: (slot, keys) => ask(named('timers', slot), () => keys.map((key) => state.slot(slot).timers.get(key))),
+    view: (slot, { rows, timers }) =>
+      ask(named('view', slot), () => ({
+        fence: state.slot(slot).fence,
+        rows: rows.map((row) => state.row(slot, row)),
+        timers: timers.map((key) => state.slot(slot).timers.get(key)),
+      })),
     save: (slot, expected, changes) =>
       ask(`${named('save', slot)} ${expected}->${changes.fence}`, () => {
         const { fence } = state.slot(slot);

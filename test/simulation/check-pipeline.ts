@@ -1,0 +1,154 @@
+import { connections } from '../../schemas/connection.ts';
+import { bindings } from '../../schemas/binding.ts';
+import type { Topic } from '../../schemas/define.ts';
+import { partitionOf } from '../../shared/partition.ts';
+import type { IncomingRecord } from '../../shared/runtime/bus.ts';
+import type { Simulation } from '../../shared/runtime/memory/simulation.ts';
+import type { AnyStage } from '../../shared/stage/stage.ts';
+import { fold, type FoldMessage, type Left } from '../../shared/testing/fold.ts';
+import { account, partitions, pipeline, routes } from './pipeline.ts';
+
+interface ReadRecord {
+  readonly record: IncomingRecord;
+  readonly from: string | undefined;
+  readonly rootId: string | undefined;
+  readonly value: unknown;
+}
+
+const frameBytes = 5;
+
+/** The header's own fields, read without the runtime. */
+const headerOf = (record: IncomingRecord): { readonly from?: string; readonly rootId?: string } => {
+  if (record.header === undefined) return {};
+  const [, root = '', , ...fields] = record.header.split(' ').map(decodeURIComponent);
+  const from = fields.find((field) => field.startsWith('f='))?.slice(2);
+  return { rootId: root, ...(from !== undefined && { from }) };
+};
+
+const read = (record: IncomingRecord): ReadRecord => {
+  const { from, rootId } = headerOf(record);
+  const text = record.value?.toString('utf8', frameBytes) ?? '';
+  const framed = record.value?.[0] === 0;
+  return { record, from, rootId, value: framed ? JSON.parse(text) : undefined };
+};
+
+/** Records whose origin did not come up before in their partition: what a reader who drops repeats sees. */
+function firstAppearances(records: readonly IncomingRecord[]): readonly ReadRecord[] {
+  const seen = new Set<string>();
+  return records.map(read).filter(({ from }) => {
+    if (from === undefined) return true;
+    if (seen.has(from)) return false;
+    seen.add(from);
+    return true;
+  });
+}
+
+const tablesOf = (stage: AnyStage) =>
+  Object.fromEntries(
+    Object.entries((stage.tables ?? {}) as Record<string, Topic>).map(([name, topic]) => [
+      name,
+      topic.name === bindings.name ? routes : topic.name === connections.name ? [account] : [],
+    ]),
+  );
+
+const asJson = (value: unknown): string => JSON.stringify(value);
+
+/**
+ * Compares a run with the plain fold of what lies in each input partition: rows, and for each output partition the
+ * order of first appearances. Answers what is wrong, nothing when all is right.
+ */
+export function checkPipeline(simulation: Simulation): readonly string[] {
+  return pipeline.flatMap((stage) => checkStage(simulation, stage));
+}
+
+function checkStage(simulation: Simulation, stage: AnyStage): readonly string[] {
+  const wrong: string[] = [];
+  const input: Topic = stage.input;
+  const appeared = new Map<string, string[]>();
+  for (const topic of [...(stage.outputs as readonly Topic[]).map(({ name }) => name), 'decisions', 'dead-letters']) {
+    for (const [partition, records] of simulation.records(topic).entries()) {
+      for (const { from, value } of firstAppearances(records)) {
+        const [source, sourcePartition] = from?.split('/') ?? [];
+        if (source !== input.name) continue;
+        const lane = `${sourcePartition} to ${topic}/${partition}`;
+        appeared.set(lane, [...(appeared.get(lane) ?? []), asJson(brief(topic, value))]);
+      }
+    }
+  }
+
+  const expectedLanes = new Map<string, string[]>();
+  for (const [partition, records] of simulation.records(input.name).entries()) {
+    const firsts = firstAppearances(records);
+    const messages: FoldMessage<unknown>[] = [];
+    const poison = new Map<string, Left['effect']>();
+    for (const each of firsts) {
+      const id = `${each.record.offset}`;
+      const parsed = each.value === undefined ? undefined : input.value.safeParse(each.value);
+      if (parsed?.success === true) {
+        messages.push({ id, value: parsed.data, at: each.record.at, ...(each.rootId !== undefined && { rootId: each.rootId }) });
+      } else poison.set(id, { do: 'reject', code: 'frame-invalid', details: {} });
+    }
+    const folded = fold(stage, messages, { tables: tablesOf(stage) });
+    const rows = new Map([...simulation.rows({ stage: stage.name, partition, generation: 1 })].map(([name, json]) => [name, JSON.parse(json)]));
+    const alive = new Map([...rows].filter(([, { x }]) => x === undefined || x > (firsts.at(-1)?.record.at ?? 0)).map(([name, { v }]) => [name, v]));
+    for (const name of new Set([...alive.keys(), ...folded.rows.keys()])) {
+      const [got, want] = [asJson(alive.get(name)), asJson(folded.rows.get(name))];
+      if (got !== want) wrong.push(`${stage.name}/${partition} row ${name}: ${got}, the fold says ${want}`);
+    }
+
+    const lefts = new Map<string, Left['effect'][]>();
+    for (const { message, effect } of folded.left) lefts.set(message, [...(lefts.get(message) ?? []), effect]);
+    for (const { record, value, rootId } of firsts) {
+      const bad = poison.get(`${record.offset}`);
+      const own = value === undefined ? undefined : input.id?.(value);
+      const root = rootId ?? own ?? `${input.name}/${partition}/${record.offset}`;
+      const key = record.key?.toString('utf8') ?? '';
+      for (const effect of bad === undefined ? (lefts.get(`${record.offset}`) ?? []) : [bad]) {
+        for (const { topic, laneKey, text } of recordsOf(effect, root, key)) {
+          const lane = `${partition} to ${topic}/${partitionOf(laneKey, partitions)}`;
+          expectedLanes.set(lane, [...(expectedLanes.get(lane) ?? []), text]);
+        }
+      }
+    }
+  }
+
+  for (const lane of new Set([...appeared.keys(), ...expectedLanes.keys()])) {
+    const [got, want] = [asJson(appeared.get(lane)), asJson(expectedLanes.get(lane))];
+    if (got !== want) wrong.push(`${stage.name} ${lane}: ${got}, the fold says ${want}`);
+  }
+  return wrong;
+}
+
+/** What is compared of a record: all of a value that a stage made, the gist of what the shell made. */
+function brief(topic: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const field = (name: string): unknown => Reflect.get(value, name);
+  if (topic === 'decisions') return [field('status'), field('reason'), field('rootId')];
+  if (topic === 'dead-letters') return [field('code'), field('rootId')];
+  return value;
+}
+
+/** The records that an effect becomes, in the order in which they are sent. */
+function recordsOf(
+  effect: Left['effect'],
+  root: string,
+  key: string,
+): readonly { readonly topic: string; readonly laneKey: string; readonly text: string }[] {
+  switch (effect.do) {
+    case 'emit':
+      return [
+        {
+          topic: effect.topic.name,
+          laneKey: effect.topic.key(effect.value),
+          text: asJson(effect.topic.value.parse(effect.value)),
+        },
+      ];
+    case 'outcome':
+      return [{ topic: 'decisions', laneKey: root, text: asJson([effect.status, effect.reason, root]) }];
+    case 'reject':
+      return [
+        { topic: 'dead-letters', laneKey: key, text: asJson([effect.code, root]) },
+        { topic: 'decisions', laneKey: root, text: asJson(['dead_letter', effect.code, root]) },
+      ];
+  }
+}
