@@ -29,7 +29,7 @@ test('a new provider works: its own test passes', () => {
   const folder = checkoutWith(files);
   const vitest = fileURLToPath(new URL('node_modules/vitest/vitest.mjs', root));
   const report = join(folder, 'report.json');
-  execFileSync(process.execPath, [vitest, 'run', '--reporter=json', `--outputFile=${report}`], {
+  execFileSync(process.execPath, [vitest, 'run', 'acme-board', '--reporter=json', `--outputFile=${report}`], {
     cwd: folder,
     stdio: 'ignore',
   });
