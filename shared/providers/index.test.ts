@@ -24,11 +24,11 @@ describe.each([...providers.values()])('$name', (provider) => {
   });
 
   test('has recorded deliveries with the facts that they become', () => {
-    const files = readdirSync(new URL(`${provider.name}/fixtures/`, here));
-    const golden = files.filter((name) => name.endsWith('.facts.json'));
-    expect(golden.length).toBeGreaterThan(0);
+    const folder = new URL(`${provider.name}/fixtures/`, here);
+    const golden = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.facts.json')) : [];
+    expect(golden, 'record one: README.md, step 5').not.toEqual([]);
     for (const name of golden) {
-      expect(existsSync(new URL(`${provider.name}/fixtures/${name.replace('.facts', '')}`, here))).toBe(true);
+      expect(existsSync(new URL(name.replace('.facts', ''), folder))).toBe(true);
     }
   });
 
@@ -36,6 +36,13 @@ describe.each([...providers.values()])('$name', (provider) => {
     expect(provider.config).toBeInstanceOf(z.ZodObject);
     const unknown = provider.config.safeParse({ noSuchSetting: 1 });
     expect(unknown.error?.issues.map(({ code }) => code)).toContain('unrecognized_keys');
+  });
+
+  test('has no secret that would be stored like any other setting', () => {
+    expect(provider.config).toBeInstanceOf(z.ZodObject);
+    const members = Object.entries((provider.config as z.ZodObject).shape) as readonly [string, z.ZodType][];
+    const hidden = members.filter(([, schema]) => schema.safeParse('dGVzdHRlc3R0ZXN0').data instanceof Secret);
+    expect(hidden.map(([name]) => name)).toEqual(secretNames(provider));
   });
 
   test('keeps no header that is a proof or a credential', () => {

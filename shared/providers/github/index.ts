@@ -6,7 +6,7 @@ import { events } from './events.ts';
 import { channelOf, factOf } from './facts.ts';
 import { Envelope } from './payload.ts';
 
-const config = z.strictObject({ webhookSecret: secret() });
+const config = z.strictObject({ webhookSecret: secret().describe('The secret of the webhook at GitHub.') });
 
 /** GitHub: issues, pull requests, reviews, discussions and their comments, in. */
 export const provider = defineProvider<z.infer<typeof config>>({

@@ -7,7 +7,10 @@ import { channelIn, eventTypeIn, unnamedType } from './names.ts';
 import { keyIn, signingHeaders, verifySigned } from './signed.ts';
 
 const config = z
-  .strictObject({ webhookSecret: secret(), mapping: Mapping.optional() })
+  .strictObject({
+    webhookSecret: secret().describe('Base64, also after whsec_; or an Ed25519 public key in base64 after whpk_.'),
+    mapping: Mapping.optional().describe('How the JSON becomes facts: see the notes.'),
+  })
   .refine(({ webhookSecret }) => keyIn(webhookSecret) !== undefined, {
     path: ['webhookSecret'],
     when: ({ issues }) => issues.length === 0,
