@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Connection } from '../../schemas/connection.ts';
 import { sealConnection } from '../../shared/connection.ts';
@@ -116,12 +117,27 @@ describe('a genuine webhook', () => {
   });
 });
 
+test('the secrets of a connection are opened once for each version of it', async () => {
+  const asked: string[] = [];
+  const counted = new (class extends Map<string, KeyObject> {
+    override get(id: string) {
+      asked.push(id);
+      return super.get(id);
+    }
+  })(keys.keys);
+  const edge = edgeUnderTest({ keys: { ...keys, keys: counted } });
+  await edge.app.inject(ring('{}'));
+  await edge.app.inject(ring('{}'));
+  edge.table.set('octo', { ...edge.octo });
+  await edge.app.inject(ring('{}'));
+  expect(asked).toEqual(['k1', 'k1']);
+});
+
 describe('a URL that names nobody is a constant 404, and its body is not looked at', () => {
   test.each([
     ['an unknown handler', 'POST', '/webhooks/v1/gong/octo/events'],
     ['an unknown instance', 'POST', '/webhooks/v1/bell/other/events'],
     ['an undeclared kind', 'POST', '/webhooks/v1/bell/octo/others'],
-    ['the reserved handler', 'POST', '/webhooks/v1/event-callbacks/octo/events'],
     ['a callback', 'POST', '/webhooks/v1/event-callbacks/token'],
     ['a name that every object has', 'POST', '/webhooks/v1/constructor/__proto__/events'],
     ['a very long name', 'POST', `/webhooks/v1/bell/${'o'.repeat(500)}/events`],
@@ -137,6 +153,15 @@ describe('a URL that names nobody is a constant 404, and its body is not looked 
     expect(answerOf(response)).toEqual(unknownWebhook);
     expect(edge.outcomes).toEqual([{ provider: 'unknown', outcome: 'unknown_webhook' }]);
     expect([edge.calls, edge.published]).toEqual([[], []]);
+  });
+
+  test('the handler name that is reserved for callbacks, even if a provider takes it', async () => {
+    const { bell, octo } = edgeUnderTest();
+    const name = 'event-callbacks';
+    const providers = new Map([[name, { ...bell, name }]]);
+    const edge = edgeUnderTest({ providers, stored: [{ ...octo, provider: name }] });
+    const response = await edge.app.inject(ring('{}', { url: `/webhooks/v1/${name}/octo/events` }));
+    expect(answerOf(response)).toEqual(unknownWebhook);
   });
 
   test('a connection of another provider', async () => {

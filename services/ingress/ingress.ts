@@ -54,16 +54,14 @@ export function buildIngress(options: IngressOptions): FastifyInstance {
     frameworkErrors: (_error, _request, reply) => answer(reply, { outcome: 'unknown_webhook' }),
   });
   app.server.maxConnections = settings.maxConnections;
-  app.server.maxHeadersCount = settings.maxHeaders + 1;
-  // No parser reads a body: the provider proves its bytes first.
-  app.removeAllContentTypeParsers();
+  // Nothing reads a body before the provider has proved its bytes. The hook below leaves no type for another parser.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   app.addHook('onRequest', async (request, reply) => {
     if (closing) return answer(reply, { outcome: 'closing' });
     if (request.is404) return answer(reply, { outcome: 'unknown_webhook' });
     if (request.raw.rawHeaders.length > 2 * settings.maxHeaders) return answer(reply, { outcome: 'headers_too_large' });
-    // Fastify would judge the content type before the handler; it is the provider's business alone.
+    // Fastify would judge the type and choose a parser by it; it is the provider's business alone.
     delete request.raw.headers['content-type'];
     return undefined;
   });
