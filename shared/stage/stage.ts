@@ -20,7 +20,7 @@ export type Tables = Readonly<Record<string, Topic>>;
 
 /** What `decide` sees: a value or undefined for each place, a table for each compacted topic. */
 export type View<R extends Reads, T extends Tables> = {
-  readonly [K in keyof R]: R[K] extends Place<infer V> ? V | undefined : never;
+  readonly [K in keyof R]: NonNullable<R[K]> extends Place<infer V> ? V | undefined : never;
 } & { readonly [K in keyof T]: T[K] extends Topic<infer V> ? Table<V> : never };
 
 /** A stage: one input topic, a pure decision, and what it reads and writes. */

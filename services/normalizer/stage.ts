@@ -1,0 +1,4 @@
+import { providers } from '../../shared/providers/index.ts';
+import { normalizer } from './normalizer.ts';
+
+export const stage = normalizer(providers);
