@@ -28,7 +28,7 @@ const put = defineCommand({
   name: 'bindings put',
   summary: 'Join a connection to an agent, or replace that rule.',
   details:
-    'The whole rule is replaced: what is not given has its default. A rule that was unavailable is available again.\n' +
+    'The whole rule is replaced: what is not given has its default. A rule that was unavailable is available again. ' +
     'A filter is CEL over `binding` and `signal`; without one, every fact of the connection passes.',
   examples: [
     'signalbox bindings put iris desk --connection octo',

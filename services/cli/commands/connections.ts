@@ -45,8 +45,8 @@ const put = defineCommand({
   name: 'connections put',
   summary: 'Store an account at a provider, its secrets sealed.',
   details:
-    'A secret is read from where --secret says, never from the command line: NAME=env:VARIABLE, NAME=file:PATH, or\n' +
-    'NAME=- for standard input (at a terminal you are asked). Name it twice while the provider changes it: both are\n' +
+    'A secret is read from where --secret says, never from the command line: NAME=env:VARIABLE, NAME=file:PATH, or ' +
+    'NAME=- for standard input (at a terminal you are asked). Name it twice while the provider changes it: both are ' +
     'tried, the first one first. A secret that is not named keeps its stored values; other settings are replaced.',
   examples: [
     'signalbox connections put octo --provider github --secret webhookSecret=env:GITHUB_WEBHOOK_SECRET',

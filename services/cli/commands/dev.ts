@@ -8,7 +8,7 @@ export const dev = defineCommand({
   name: 'dev',
   summary: 'Start Kafka, Redis and a schema registry, and stay until Ctrl-C.',
   details:
-    `How they are reached is written to ${environmentFile}, which the other commands read in this folder. What they store\n` +
+    `How they are reached is written to ${environmentFile}, which the other commands read in this folder. What they store ` +
     'stays in .signalbox and is there again at the next start. With Docker they run in containers, else as processes.',
   options: z.strictObject({}),
 

@@ -8,7 +8,7 @@ export const migrate = defineCommand({
   name: 'migrate',
   summary: 'Create the topics and register their schemas; again changes nothing.',
   details:
-    'Everything is checked before a topic is created: that Redis evicts nothing, that no topic has another number of\n' +
+    'Everything is checked before a topic is created: that Redis evicts nothing, that no topic has another number of ' +
     'partitions than SIGNALBOX_PARTITIONS, that readers of the registered schemas can read the new ones.',
   options: z.strictObject({}),
 

@@ -15,8 +15,8 @@ export const why = defineCommand({
   name: 'why',
   summary: 'Tell what became of a fact: every hop, outcome and reason.',
   details:
-    'Takes the id of a raw fact, of an event at its provider or of an actor event, a position in the log\n' +
-    '(topic/partition/offset), or two ids: those of a channel and of an entry in it. Content is never shown, only ids.\n' +
+    'Takes the id of a raw fact, of an event at its provider or of an actor event, a position in the log ' +
+    '(topic/partition/offset), or two ids: those of a channel and of an entry in it. Content is never shown, only ids. ' +
     'A redelivery is a fact of its own; all that fit are shown, the newest last.',
   examples: [
     'signalbox why 72d3162e-cc78-11e3-81ab-4c9367dc0958',

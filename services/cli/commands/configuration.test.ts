@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestWorld, type TestWorld } from '../test-world.ts';
+
+const firstKey = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
+const environment = { SIGNALBOX_PARTITIONS: '3', SIGNALBOX_SECRET_KEYS: firstKey, HOOK: 'from the environment' };
+const octo = ['connections', 'put', 'octo', '--provider', 'github'] as const;
+
+let folder = '';
+let world: TestWorld;
+const seconds = /\d{4}-\d\d-\d\d [\d:.]+Z/g;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signalbox-cli-'));
+  writeFileSync(join(folder, 'secret'), 'from a file\n');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+beforeEach(async () => {
+  world = createTestWorld(environment, 'typed');
+  await world.run('migrate');
+});
+
+test('a connection is shown without its secrets', async () => {
+  const { code, out } = await world.run(...octo, '--secret', 'webhookSecret=env:HOOK', '--secret', 'webhookSecret=-');
+  expect(out.replaceAll(seconds, 'NOW')).toBe(
+    [
+      'id        octo',
+      'provider  github',
+      'settings  {}',
+      'secrets   webhookSecret (2, sealed with k1)',
+      'webhooks  /webhooks/v1/github/octo/events',
+      'changed   NOW (just now)',
+    ].join('\n'),
+  );
+  expect(code).toBe(0);
+  expect(await world.json('connections', 'show', 'octo')).toEqual({
+    id: 'octo',
+    provider: 'github',
+    config: {},
+    secrets: [{ name: 'webhookSecret', count: 2, keyIds: ['k1'] }],
+    webhooks: ['/webhooks/v1/github/octo/events'],
+    updatedAt: expect.any(Number),
+  });
+});
+
+test('a secret comes from a file, and one that is not named again is kept', async () => {
+  await world.run(...octo, '--secret', `webhookSecret=file:${join(folder, 'secret')}`);
+  const { out } = await world.run('connections', 'put', 'octo');
+  expect(out).toContain('webhookSecret (1, sealed with k1)');
+});
+
+test('a secret on the command line is refused and not repeated', async () => {
+  const { code, out, notes } = await world.run(...octo, '--secret', 'webhookSecret=hunter2');
+  expect([code, out]).toEqual([2, '']);
+  expect(notes).toContain('--secret  must be NAME=env:VARIABLE, NAME=file:PATH or NAME=-');
+  expect(notes).not.toContain('hunter2');
+});
+
+test('a secret among the open settings is refused', async () => {
+  const { code, notes } = await world.run(...octo, '--config', '{"webhookSecret":"hunter2"}');
+  expect(code).toBe(2);
+  expect(notes).toContain('webhookSecret is a secret; give it as --secret webhookSecret=env:VARIABLE');
+  expect(notes).not.toContain('hunter2');
+});
+
+test('a connection that lacks its secret, or has an unknown setting, is refused', async () => {
+  expect((await world.run(...octo)).code).toBe(2);
+  expect((await world.run(...octo, '--config', '{"x":1}', '--secret', 'webhookSecret=-')).code).toBe(2);
+  expect((await world.run(...octo, '--config', '[]')).code).toBe(2);
+  expect((await world.run(...octo, '--secret', 'webhookSecret=env:NOWHERE')).code).toBe(2);
+  expect(await world.json('connections', 'list')).toEqual([]);
+});
+
+test('without a key nothing is sealed, and the failure says how to make one', async () => {
+  const bare = createTestWorld({ SIGNALBOX_PARTITIONS: '3' });
+  const { code, notes } = await bare.run(...octo);
+  expect(code).toBe(1);
+  expect(notes).toContain('key-missing');
+  expect(notes).toContain('openssl rand -base64 32');
+});
+
+test('a binding needs its connection, and its names are tidied', async () => {
+  expect((await world.run('bindings', 'put', 'iris', 'desk', '--connection', 'octo')).notes).toContain(
+    'connection-not-found',
+  );
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  const { out } = await world.run('bindings', 'put', ' Iris ', ' desk ', '--connection', 'octo', '--policy', 'ignore');
+  expect(out.replaceAll(seconds, 'NOW')).toBe(
+    [
+      'agent       iris',
+      'name        desk',
+      'state       enabled',
+      'connection  octo (github)',
+      'filter      everything passes',
+      'policy      ignore',
+      'changed     NOW (just now)',
+    ].join('\n'),
+  );
+});
+
+test('a filter that is no CEL is refused when it is saved', async () => {
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  const { code, notes } = await world.run(
+    'bindings',
+    'put',
+    'iris',
+    'desk',
+    '--connection',
+    'octo',
+    '--filter',
+    'signal.(',
+  );
+  expect(code).toBe(2);
+  expect(notes).toContain('input-invalid');
+  expect(notes).toContain('--filter');
+  expect(await world.json('bindings', 'list')).toEqual([]);
+});
+
+test('bindings are listed by agent and name, replaced whole and deleted', async () => {
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  const cel = "signal.kind == 'entry_received'";
+  for (const [agent, name] of [
+    ['zoe', 'a'],
+    ['iris', 'b'],
+    ['iris', 'a'],
+  ] as const) {
+    await world.run('bindings', 'put', agent, name, '--connection', 'octo', '--filter', cel, '--disabled');
+  }
+  await world.run('bindings', 'put', 'iris', 'a', '--connection', 'octo');
+  const { out } = await world.run('bindings', 'list');
+  expect(out).toBe(
+    [
+      'agent  name  connection  state     changed   filter',
+      'iris   a     octo        enabled   just now  everything passes',
+      `iris   b     octo        disabled  just now  ${cel}`,
+      `zoe    a     octo        disabled  just now  ${cel}`,
+    ].join('\n'),
+  );
+  expect((await world.run('bindings', 'delete', 'iris', 'b')).out).toBe('Deleted iris/b.');
+  expect((await world.run('bindings', 'show', 'iris', 'b')).notes).toContain('binding-not-found');
+  expect(await world.json('bindings', 'list', '--agent', 'IRIS')).toMatchObject([{ agentUid: 'iris', name: 'a' }]);
+});
+
+test('a connection that bindings use is not deleted, one that none uses is', async () => {
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  await world.run('bindings', 'put', 'iris', 'desk', '--connection', 'octo');
+  const refused = await world.run('connections', 'delete', 'octo');
+  expect(refused).toMatchObject({ code: 1, out: '' });
+  expect(refused.notes).toMatch(/connection-in-use[\s\S]*bindings +iris desk/);
+  await world.run('bindings', 'delete', 'iris', 'desk');
+  expect((await world.run('connections', 'delete', 'octo')).out).toBe('Deleted octo.');
+  expect((await world.run('connections', 'show', 'octo')).notes).toContain('connection-not-found');
+});
