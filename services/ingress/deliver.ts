@@ -43,6 +43,6 @@ function unsent(passed: Exclude<Passed<unknown>, { readonly type: 'sent' }>): An
   const { error } = passed;
   // What trying again does not mend is a fault, of which an operator must hear.
   if (!(error instanceof BusError)) return { outcome: 'failed', ...faultOf(error) };
-  if (error.code === 'output-too-large') return { outcome: 'body_too_large', code: error.code };
+  if (error.code === 'record-too-large') return { outcome: 'body_too_large', code: error.code };
   return { outcome: errors[error.code].retry ? 'unpublished' : 'failed', ...faultOf(error) };
 }

@@ -87,7 +87,7 @@ test('a fact that fails after its 503 is told to the log', async () => {
 
 describe('what trying again does not mend', () => {
   test('is a 413 when no broker takes a fact of this size', async () => {
-    const edge = edgeUnderTest({ publish: () => Promise.reject(new BusError('output-too-large')) });
+    const edge = edgeUnderTest({ publish: () => Promise.reject(new BusError('record-too-large')) });
     expect(answerOf(await edge.app.inject(ring(body)))).toEqual({ status: 413, body: '', retryAfter: undefined });
   });
 
