@@ -1,10 +1,11 @@
 import { BusError } from '../errors.ts';
-import type { Bus, Membership, Tail, TopicSpec } from './bus.ts';
+import type { Bus, Membership, Tail } from './bus.ts';
 import type { KafkaSettings } from './connection-settings.ts';
-import { type Admin, createClient, type KafkaLimits, kafkaLimits } from './kafka/client.ts';
-import { failureOf, isCausedBy } from './kafka/failures.ts';
+import { createAdmin } from './kafka/admin.ts';
+import { createClient, type KafkaLimits, kafkaLimits } from './kafka/client.ts';
+import { failureOf } from './kafka/failures.ts';
 import { joinGroup } from './kafka/membership.ts';
-import { createRequests } from './kafka/producer.ts';
+import { createProducer, produce } from './kafka/producer.ts';
 import { createReader, startTail } from './kafka/reader.ts';
 import type { Log } from './log.ts';
 
@@ -16,56 +17,27 @@ export async function createKafkaBus(
 ): Promise<Bus> {
   const limits = { ...kafkaLimits, ...bounds };
   const kafka = await createClient(settings, limits, log);
-  const requests = createRequests(kafka, limits);
+  const producer = createProducer(kafka, limits);
   const reader = createReader(kafka, limits);
-  const admin = kafka.admin({ retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 4 } });
+  const admin = createAdmin(kafka);
   const memberships = new Set<Membership>();
   const tails = new Set<Tail>();
 
-  const asking = async <T>(operation: string, ask: (admin: Admin) => Promise<T>): Promise<T> => {
-    try {
-      return await ask(admin);
-    } catch (error) {
-      throw failureOf(operation, error);
-    }
-  };
-
-  const offsets: Bus['offsets'] = (topic) =>
-    asking('offsets', async () => {
-      if (!(await admin.listTopics()).includes(topic)) return undefined;
-      const found = await admin.fetchTopicOffsets(topic);
-      return found
-        .toSorted((a, b) => a.partition - b.partition)
-        .map(({ low, high }) => ({ start: BigInt(low), end: BigInt(high) }));
-    });
-
   const existing = async (topic: string) => {
-    const found = await offsets(topic);
+    const found = await admin.offsets(topic);
     if (found === undefined) throw new BusError('topic-missing', { topic });
     return found;
   };
 
-  const committed: Bus['committed'] = (group, topic) =>
-    asking('committed', async () => {
-      const [found] = await admin.fetchOffsets({ groupId: group, topics: [topic] });
-      return (found?.partitions ?? [])
-        .toSorted((a, b) => a.partition - b.partition)
-        .map(({ offset }) => BigInt(offset));
-    });
-
-  await asking('connect', () => admin.connect());
-  try {
-    await requests.connect();
-  } catch (error) {
-    await admin.disconnect();
-    throw error;
-  }
+  await admin.connect();
 
   return {
-    produce: requests.produce,
+    produce: (records) => produce(producer, records, limits),
     read: reader.read,
-    offsets,
-    committed,
+    offsets: admin.offsets,
+    offsetAt: admin.offsetAt,
+    committed: admin.committed,
+    createTopics: admin.createTopics,
 
     async join(group, topic, owner) {
       await existing(topic);
@@ -77,7 +49,7 @@ export async function createKafkaBus(
         limits,
         log,
         async positions() {
-          const [kept, done] = await Promise.all([existing(topic), committed(group, topic)]);
+          const [kept, done] = await Promise.all([existing(topic), admin.committed(group, topic)]);
           return (partition) => ({
             committed: done[partition] === undefined || done[partition] < 0n ? 0n : done[partition],
             start: kept[partition]?.start ?? 0n,
@@ -89,49 +61,21 @@ export async function createKafkaBus(
     },
 
     async tail(topic, onRecord) {
-      const tail = await asking('tail', () =>
-        startTail({ kafka, topic, onRecord, limits, log, bounds: () => existing(topic) }),
-      );
-      tails.add(tail);
-      return tail;
+      try {
+        const tail = await startTail({ kafka, topic, onRecord, limits, log, bounds: () => existing(topic) });
+        tails.add(tail);
+        return tail;
+      } catch (error) {
+        throw failureOf('tail', error);
+      }
     },
-
-    offsetAt: (topic, partition, at) =>
-      asking('offset-at', async () => {
-        const found = await admin.fetchTopicOffsetsByTimestamp(topic, at);
-        return BigInt(found.find((each) => each.partition === partition)?.offset ?? 0);
-      }),
-
-    createTopics: (topics) =>
-      asking('create-topics', async () => {
-        const known = new Set(await admin.listTopics());
-        const missing = topics.filter(({ name }) => !known.has(name));
-        if (missing.length > 0) await createMissing(admin, missing);
-      }),
 
     async close() {
       await Promise.all([...memberships].map((membership) => membership.leave()));
       await Promise.all([...tails].map((tail) => tail.close()));
-      await requests.close();
+      await producer.close();
       await reader.close();
-      await admin.disconnect();
+      await admin.close();
     },
   };
-}
-
-async function createMissing(admin: Admin, topics: readonly TopicSpec[]): Promise<void> {
-  try {
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: topics.map(({ name, partitions, replicas, config }) => ({
-        topic: name,
-        numPartitions: partitions,
-        replicationFactor: replicas,
-        configEntries: Object.entries(config).map(([key, value]) => ({ name: key, value })),
-      })),
-    });
-  } catch (error) {
-    // Somebody else created some of them since they were listed; the broker has created the rest.
-    if (!isCausedBy(error, 'TOPIC_ALREADY_EXISTS')) throw error;
-  }
 }

@@ -1,73 +1,49 @@
 import type { OutgoingRecord } from '../bus.ts';
 import type { Kafka, KafkaLimits, Producer } from './client.ts';
 import { failureOf } from './failures.ts';
+import { type Replaceable, replaceable } from './replaceable.ts';
 
 type Topics = NonNullable<Parameters<Producer['sendBatch']>[0]['topicMessages']>;
 
-/** Sends produce requests. */
-export interface Requests {
-  readonly connect: () => Promise<void>;
-  readonly produce: (records: readonly OutgoingRecord[]) => Promise<void>;
-  readonly close: () => Promise<void>;
+/**
+ * A producer that sends a request once and says how it went; repeating it is the caller's. The client's own repeats skip
+ * a broker that has answered, even when it became the leader of more partitions meanwhile, and would report those as
+ * written.
+ */
+export function createProducer(kafka: Kafka, limits: KafkaLimits): Replaceable<Producer> {
+  return replaceable({
+    async connect() {
+      const producer = kafka.producer({
+        allowAutoTopicCreation: false,
+        metadataMaxAge: limits.metadataMaxAgeMs,
+        createPartitioner:
+          () =>
+          ({ message }) => {
+            if (message.partition === undefined) throw new RangeError('every record names its partition');
+            return message.partition;
+          },
+        retry: { retries: 0 },
+      });
+      await producer.connect();
+      return producer;
+    },
+    disconnect: (producer) => producer.disconnect(),
+    isSound: (error) => failureOf('produce', error).code === 'record-too-large',
+  });
 }
 
-/**
- * Sends each request once and says how it went; repeating it is the caller's. The client's own repeats skip a broker that
- * has answered, even when it became the leader of more partitions meanwhile, and would report those as written. After a
- * failure the client is replaced, since nobody knows what it still waits for.
- */
-export function createRequests(kafka: Kafka, limits: KafkaLimits): Requests {
-  let current: Promise<Producer> | undefined;
-
-  const open = async (): Promise<Producer> => {
-    const producer = kafka.producer({
-      allowAutoTopicCreation: false,
-      metadataMaxAge: limits.metadataMaxAgeMs,
-      createPartitioner:
-        () =>
-        ({ message }) => {
-          if (message.partition === undefined) throw new RangeError('every record names its partition');
-          return message.partition;
-        },
-      retry: { retries: 0 },
-    });
-    await producer.connect();
-    return producer;
-  };
-
-  const drop = async (): Promise<void> => {
-    const dropped = current;
-    current = undefined;
-    await (await dropped)?.disconnect();
-  };
-
-  const connected = (): Promise<Producer> => {
-    current ??= open();
-    return current;
-  };
-
-  return {
-    async connect() {
-      try {
-        await connected();
-      } catch (error) {
-        current = undefined;
-        throw failureOf('connect', error);
-      }
-    },
-    async produce(records) {
-      try {
-        const producer = await connected();
-        await producer.sendBatch({ acks: -1, timeout: limits.requestTimeoutMs, topicMessages: topicsOf(records) });
-      } catch (error) {
-        const failure = failureOf('produce', error);
-        // What is dropped is broken already: how it ends tells nothing more.
-        if (failure.code === 'infrastructure-unavailable') drop().catch(() => undefined);
-        throw failure;
-      }
-    },
-    close: drop,
-  };
+/** Makes one produce request. */
+export async function produce(
+  producer: Replaceable<Producer>,
+  records: readonly OutgoingRecord[],
+  limits: KafkaLimits,
+): Promise<void> {
+  const request = { acks: -1, timeout: limits.requestTimeoutMs, topicMessages: topicsOf(records) };
+  try {
+    await producer.use((client) => client.sendBatch(request));
+  } catch (error) {
+    throw failureOf('produce', error);
+  }
 }
 
 function topicsOf(records: readonly OutgoingRecord[]): Topics {

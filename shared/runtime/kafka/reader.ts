@@ -7,6 +7,7 @@ import { type Cluster, createConsumer, type Kafka, type KafkaLimits } from './cl
 import { failureOf } from './failures.ts';
 import { fetchFrom } from './fetch.ts';
 import { startFetchLoop } from './fetch-loop.ts';
+import { replaceable } from './replaceable.ts';
 
 type Connection = ReturnType<typeof createConsumer>;
 type Bounds = () => Promise<readonly { readonly start: bigint; readonly end: bigint }[]>;
@@ -27,13 +28,11 @@ export function createReader(
   kafka: Kafka,
   limits: KafkaLimits,
 ): { readonly read: Bus['read']; readonly close: () => Promise<void> } {
-  let current: Promise<Connection> | undefined;
-
-  const drop = async (): Promise<void> => {
-    const dropped = current;
-    current = undefined;
-    await (await dropped)?.consumer.disconnect();
-  };
+  const connections = replaceable<Connection>({
+    connect: () => connectReader(kafka, limits),
+    disconnect: ({ consumer }) => consumer.disconnect(),
+    isSound: () => false,
+  });
 
   const leaderOf = async (cluster: Cluster, topic: string, partition: number): Promise<string> => {
     await cluster.addTargetTopic(topic);
@@ -45,26 +44,24 @@ export function createReader(
 
   return {
     async read({ topic, partition, offset, limit }) {
-      const records: IncomingRecord[] = [];
       try {
-        current ??= connectReader(kafka, limits);
-        const { cluster } = await current;
-        const nodeId = await leaderOf(cluster, topic, partition);
-        for (let next = offset; records.length < limit; ) {
-          const positions = new Map([[partition, next]]);
-          const [fetched] = await fetchFrom(cluster, { nodeId, topic, positions, waitMs: 1, limits });
-          if (fetched === undefined || fetched.next === next) break;
-          records.push(...fetched.records.slice(0, limit - records.length));
-          next = fetched.next;
-        }
+        return await connections.use(async ({ cluster }) => {
+          const nodeId = await leaderOf(cluster, topic, partition);
+          const records: IncomingRecord[] = [];
+          for (let next = offset; records.length < limit; ) {
+            const positions = new Map([[partition, next]]);
+            const [fetched] = await fetchFrom(cluster, { nodeId, topic, positions, waitMs: 1, limits });
+            if (fetched === undefined || fetched.next === next) break;
+            records.push(...fetched.records.slice(0, limit - records.length));
+            next = fetched.next;
+          }
+          return records;
+        });
       } catch (error) {
-        // What is dropped is broken already: how it ends tells nothing more.
-        drop().catch(() => undefined);
         throw failureOf('read', error);
       }
-      return records;
     },
-    close: drop,
+    close: connections.close,
   };
 }
 
