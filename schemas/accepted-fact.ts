@@ -28,6 +28,7 @@ export const acceptedFacts = defineTopic<AcceptedFact>({
   value: AcceptedFact,
   key: ({ fact }) => fact.signalChannelId,
   keep: { days: 90 },
+  maxBytes: 4_194_304,
   about: ({ fact, route }) => ({ ...aboutFact(fact), agentUid: route.agentUid, bindingName: route.bindingName }),
   example: AcceptedFact.parse({
     type: 'fact.accepted',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineTopic } from './define.ts';
 import { AgentUid, BindingName, SessionId, SignalChannelId, SourceEntryId } from './ids.ts';
 import { Author, ChannelKind, Link, ReplyMode } from './normalized-fact.ts';
+import { rowKey } from './row-key.ts';
 
 /**
  * One item of work for one session: a CloudEvents 1.0 envelope in structured JSON. `id` is the source event's id: with
@@ -50,13 +51,18 @@ export type ActorEvent = z.infer<typeof ActorEvent>;
 export const sessionOfChannel = (signalChannelId: string): SessionId =>
   SessionId.parse(`signal-channel:${signalChannelId}`);
 
+/** What orders actor events: `agentUid|sessionId`. */
+export const sessionKey = (session: { readonly agentUid: string; readonly sessionId: string }): string =>
+  rowKey(session.agentUid, session.sessionId);
+
 /** The work of all agents, ordered by session. */
 export const actorEvents = defineTopic<ActorEvent>({
   name: 'actor-events',
   summary: 'What wakes agents: CloudEvents 1.0, ordered by session.',
   value: ActorEvent,
-  key: ({ data: { session } }) => `${session.agentUid}|${session.sessionId}`,
+  key: ({ data }) => sessionKey(data.session),
   keep: { days: 30 },
+  maxBytes: 4_194_304,
   about: (event) => ({
     agentUid: event.data.session.agentUid,
     bindingName: event.data.session.bindingName,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineTopic } from './define.ts';
 import { AgentUid, BindingName, ConnectionId } from './ids.ts';
+import { rowKey } from './row-key.ts';
 
 /** Which facts pass: all of them, or those for which the CEL expression over `binding` and `signal` is true. */
 export const Filters = z.strictObject({ cel: z.string().trim().min(1).max(4_000).optional() });
@@ -26,7 +27,7 @@ export type Binding = z.infer<typeof Binding>;
 
 /** A binding's key: `agentUid|name`. Names the filter's outputs, so that a rule added between two tries shifts nothing. */
 export const bindingKey = (binding: { readonly agentUid: string; readonly name: string }): string =>
-  `${binding.agentUid}|${binding.name}`;
+  rowKey(binding.agentUid, binding.name);
 
 /** The signal routing rules in force. */
 export const bindings = defineTopic<Binding>({

@@ -27,7 +27,7 @@ export const deadLetters = defineTopic<DeadLetter>({
   value: DeadLetter,
   key: (letter) => (letter.key === undefined ? letter.rootId : Buffer.from(letter.key, 'base64').toString('utf8')),
   keep: { days: 30 },
-  maxBytes: 4_194_304,
+  maxBytes: 12_582_912,
   example: DeadLetter.parse({
     rootId: 'raw-provider-facts/3/17',
     stage: 'normalizer',

@@ -120,6 +120,7 @@ export const normalizedFacts = defineTopic<NormalizedFact>({
   value: NormalizedFact,
   key: (fact) => fact.signalChannelId,
   keep: { days: 7 },
+  maxBytes: 4_194_304,
   about: aboutFact,
   example: exampleFact,
 });

@@ -28,6 +28,7 @@ export const rawProviderFacts = defineTopic<RawProviderFact>({
   value: RawProviderFact,
   key: (fact) => fact.signalChannelId ?? fact.id ?? fact.eventId ?? fact.connectionId,
   keep: { days: 7 },
+  maxBytes: 8_388_608,
   id: (fact) => fact.id,
   about: (fact) => ({
     connectionId: fact.connectionId,

@@ -1,3 +1,4 @@
+import { bindingKey } from '../../schemas/binding.ts';
 import { deadLetters } from '../../schemas/dead-letter.ts';
 import { type Decision, decisions } from '../../schemas/decision.ts';
 import type { About, Place, Topic } from '../../schemas/define.ts';
@@ -165,8 +166,8 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
   };
 
   const outcome = ({ status, ...more }: Outcome, index: number): void => {
-    const { agentUid, bindingName } = more.about ?? {};
-    decided(status, bindingName === undefined ? String(index) : `${agentUid}|${bindingName}`, more);
+    const { agentUid = '', bindingName } = more.about ?? {};
+    decided(status, bindingName === undefined ? String(index) : bindingKey({ agentUid, name: bindingName }), more);
   };
 
   const reject = ({ code, details, part, about }: Reject): void => {

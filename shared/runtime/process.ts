@@ -109,8 +109,9 @@ export async function superviseServices(options: {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  if (options.stop.aborted) onSignal();
-  options.stop.addEventListener('abort', onSignal, { once: true });
+  const onStop = (): void => resolve({ type: 'stopped' });
+  if (options.stop.aborted) onStop();
+  options.stop.addEventListener('abort', onStop, { once: true });
   const ends = services.map(async (service): Promise<ProcessEnd> => {
     try {
       await service.ended;

@@ -1,4 +1,5 @@
-import { actorEvents, sessionOfChannel } from '../../../schemas/actor-event.ts';
+import { actorEvents, sessionKey, sessionOfChannel } from '../../../schemas/actor-event.ts';
+import { bindingKey } from '../../../schemas/binding.ts';
 import { type DeadLetter, deadLetters } from '../../../schemas/dead-letter.ts';
 import { type Decision, decisions } from '../../../schemas/decision.ts';
 import { partitionOf } from '../../../shared/partition.ts';
@@ -75,11 +76,15 @@ export async function followUp(
 
 function targetOf({ rootId, status, about }: Decision, source: LoggedRecord | undefined) {
   if (status === 'accepted' && about.actorEventId !== undefined) {
-    const session = about.signalChannelId === undefined ? '' : sessionOfChannel(about.signalChannelId);
-    return { topic: actorEvents.name, key: `${about.agentUid}|${session}`, effect: () => true };
+    const sessionId = about.signalChannelId === undefined ? '' : sessionOfChannel(about.signalChannelId);
+    return {
+      topic: actorEvents.name,
+      key: sessionKey({ agentUid: about.agentUid ?? '', sessionId }),
+      effect: () => true,
+    };
   }
   if (status === 'dead_letter') {
-    const part = `dead:${about.agentUid}|${about.bindingName}`;
+    const part = `dead:${bindingKey({ agentUid: about.agentUid ?? '', name: about.bindingName ?? '' })}`;
     return {
       topic: deadLetters.name,
       key: source?.record.key?.toString('utf8') ?? rootId,

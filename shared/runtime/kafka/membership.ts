@@ -118,6 +118,19 @@ export function joinGroup(options: MembershipOptions): Membership {
     outOfRange: (partitions: readonly number[]) => fail(new BusError('offset-gap', { topic, partitions })),
   };
 
+  const commitHeld = async (offsets: readonly (readonly [number, bigint])[]): Promise<void> => {
+    const before = commits;
+    try {
+      await current?.consumer.commitOffsets(
+        offsets.map(([partition, offset]) => ({ topic, partition, offset: String(offset) })),
+      );
+    } catch (error) {
+      throw failureOf('commit', error);
+    }
+    // The client says nothing when it passes over a commit, as it does while it is stopping.
+    if (commits === before) throw failureOf('commit', new Error('no member of the group'));
+  };
+
   /** One client, from its start until it crashes or is to stop. */
   const serve = async (): Promise<void> => {
     const { consumer, cluster } = createConsumer(options.kafka, {
@@ -181,19 +194,10 @@ export function joinGroup(options: MembershipOptions): Membership {
       if (held.has(partition)) open([partition]);
     },
     async commit(offsets) {
-      // A partition that was lost meanwhile is another member's to commit.
+      // What was lost meanwhile is another member's to commit, and the caller must not believe that it was committed.
       const mine = [...offsets].filter(([partition]) => held.has(partition));
-      if (mine.length === 0) return;
-      const before = commits;
-      try {
-        await current?.consumer.commitOffsets(
-          mine.map(([partition, offset]) => ({ topic, partition, offset: String(offset) })),
-        );
-      } catch (error) {
-        throw failureOf('commit', error);
-      }
-      // The client says nothing when it passes over a commit, as it does while it is stopping.
-      if (commits === before) throw failureOf('commit', new Error('no member of the group'));
+      if (mine.length > 0) await commitHeld(mine);
+      if (mine.length < offsets.size) throw failureOf('commit', new Error('partition lost'));
     },
     async leave() {
       leaving = true;

@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { type Decision, decisions } from '../../../schemas/decision.ts';
+import { BusError } from '../../../shared/errors.ts';
+import type { Environment } from '../../../shared/runtime/connection-settings.ts';
+import { createLog } from '../../../shared/runtime/log.ts';
+import { defineCommand } from '../command.ts';
+import type { CommandContext } from '../context.ts';
+import { openContext } from '../open-context.ts';
+import { configure } from '../serving/configure.ts';
+import {
+  embeddedInfrastructure,
+  type LocalInfrastructure,
+  migrateLocal,
+  realInfrastructure,
+} from '../serving/local-infrastructure.ts';
+import { githubSamples, type Sample, sendSample } from '../serving/samples.ts';
+import { type Serving, serve } from '../serving/serve.ts';
+import { serviceNames } from '../serving/start-services.ts';
+import { table } from '../style.ts';
+import { findDecided } from '../why/find.ts';
+import { showJourneys } from '../why/show.ts';
+import { walkJourney } from '../why/walk.ts';
+import { openJourneyWorld } from '../why/world.ts';
+
+const connectionId = 'octo';
+const routes = [
+  { agentUid: 'iris', name: 'desk' },
+  { agentUid: 'otto', name: 'reviews', cel: "signal.channel.metadata.githubKind == 'pull_request'" },
+];
+const told = 'issue_comment_created';
+const lookMs = 25;
+const patienceMs = 60_000;
+const sendTimeoutMs = 15_000;
+
+export const demo = defineCommand({
+  name: 'demo',
+  summary: 'Show the whole pipeline at work: recorded payloads of GitHub go in, an agent is woken.',
+  details:
+    'Starts Kafka, Redis, a registry and every service in a folder of its own, which is removed at the end; --keep stays ' +
+    'until Ctrl-C. With --embedded all of it is in the memory of this process, and neither Java nor Docker is needed.',
+  options: z.strictObject({
+    keep: z.boolean().default(false).describe('Stay up after the demonstration, until Ctrl-C.'),
+    embedded: z.boolean().default(false).describe('Use a twin of Kafka and Redis in memory: nothing survives.'),
+  }),
+
+  async run({ keep, embedded }, context) {
+    const { terminal, clock } = context;
+    // A demonstration chooses its ports by itself, so that it runs beside anything else.
+    const given: Environment = { ...context.given, INGRESS_PORT: '0' };
+    const log = createLog(context.given.SIGNALBOX_LOG_LEVEL ?? 'error');
+    const stop = new AbortController();
+    process.once('SIGINT', () => stop.abort());
+    process.once('SIGTERM', () => stop.abort());
+    if (embedded) terminal.note('Everything is in memory: nothing survives this process.');
+    const infrastructure = embedded
+      ? embeddedInfrastructure(given)
+      : await realInfrastructure({
+          given,
+          folder: process.cwd(),
+          name: 'demo',
+          keepData: false,
+          report: terminal.note,
+        });
+    try {
+      if (stop.signal.aborted) return undefined;
+      const migrated = await migrateLocal(infrastructure, { clock, log, stop: stop.signal });
+      terminal.note(`Created ${migrated.length} topics and registered their schemas.`);
+      const end = await serve({
+        names: serviceNames,
+        ...infrastructure,
+        clock,
+        stop: stop.signal,
+        log,
+        onStarted: async (serving) => {
+          await play(serving, infrastructure, context);
+          if (!keep) return stop.abort();
+          terminal.note(
+            `Webhooks: ${serving.ingressUrl}/webhooks/v1/…   Probes and metrics: ${serving.probeUrl}/readyz, /metrics`,
+          );
+          terminal.note('Ctrl-C stops it.');
+        },
+      });
+      if (end.type === 'failed') throw end.error;
+    } finally {
+      terminal.note('Stopping.');
+      await infrastructure.stop();
+    }
+    return undefined;
+  },
+
+  show: () => '',
+});
+
+/** Sends the samples, waits until each has an outcome, and tells the journey of one. */
+async function play(serving: Serving, infrastructure: LocalInfrastructure, outer: CommandContext): Promise<void> {
+  const { terminal, clock, log } = outer;
+  const { environment, openPorts } = infrastructure;
+  const { context, close } = openContext({
+    given: environment,
+    environment: () => environment,
+    terminal,
+    clock,
+    log,
+    openPorts,
+    present: outer.present,
+  });
+  try {
+    const webhookSecret = randomBytes(16).toString('hex');
+    await configure(context, {
+      connection: { id: connectionId, provider: 'github', config: { webhookSecret } },
+      routes,
+    });
+    terminal.note(
+      `Connection ${connectionId} joins GitHub to ${routes.map(({ agentUid, name }) => `${agentUid}/${name}`).join(' and ')}.`,
+    );
+
+    const outcomes = new Map<string, Decision[]>();
+    const codec = await context.codec();
+    const tail = await serving.world.bus.tail(decisions.name, (_partition, record) => {
+      const decoded = codec.decode(decisions, record.value);
+      void Promise.resolve(decoded).then((read) => {
+        const eventId = read.type === 'value' ? read.value.about.providerEventId : undefined;
+        if (read.type === 'value' && eventId !== undefined)
+          outcomes.set(eventId, [...(outcomes.get(eventId) ?? []), read.value]);
+      });
+    });
+    await tail.ready;
+
+    const samples = githubSamples(connectionId, webhookSecret);
+    const statuses = await sendAll(serving.ingressUrl ?? '', samples, context);
+    terminal.note(`Sent ${samples.length} recorded payloads, signed: ${statuses}.`);
+    await until(context, () => samples.every(({ eventId }) => (outcomes.get(eventId)?.length ?? 0) > 0));
+    await tail.close();
+
+    terminal.out(
+      `\n${table(
+        ['payload', 'outcome'],
+        samples.map(({ name, eventId }) => [
+          name,
+          [...new Set((outcomes.get(eventId) ?? []).map(describe))].join(', '),
+        ]),
+        terminal.style,
+      )}\n`,
+    );
+    const sample = samples.find(({ name }) => name === told);
+    if (sample !== undefined) terminal.out(`${await journeyOf(sample.eventId, context)}\n`);
+  } finally {
+    await close();
+  }
+}
+
+const describe = ({ status, reason, about }: Decision): string => {
+  const route = about.bindingName === undefined ? '' : ` (${about.agentUid}/${about.bindingName})`;
+  return `${status}${status === 'accepted' || status === 'filtered' ? route : ''}${reason === undefined ? '' : `: ${reason}`}`;
+};
+
+/** Sends one after another, as one account of a provider does. */
+async function sendAll(url: string, samples: readonly Sample[], { clock }: CommandContext): Promise<string> {
+  const counts = new Map<number, number>();
+  for (const sample of samples) {
+    let status = await sendSample(url, sample, sendTimeoutMs);
+    // The edge learns of a new connection through the log, a moment after it was stored.
+    for (const started = clock.now(); status === 404 && clock.now() - started < patienceMs; ) {
+      await clock.sleep(lookMs);
+      status = await sendSample(url, sample, sendTimeoutMs);
+    }
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  return [...counts].map(([status, count]) => `${count} × ${status}`).join(', ');
+}
+
+async function journeyOf(eventId: string, context: CommandContext): Promise<string> {
+  const world = await openJourneyWorld(context);
+  let text = '';
+  await until(context, async () => {
+    const [fact] = await findDecided({ by: 'id', id: eventId }, world);
+    const journey = fact && (await walkJourney(fact, world));
+    if (journey === undefined) return false;
+    text = showJourneys([journey], { style: context.terminal.style, now: context.clock.now() });
+    // The journal hears of the routes one after another.
+    return routes.every(({ agentUid, name }) => text.includes(`${agentUid}/${name}`) || text.includes(name));
+  });
+  return text;
+}
+
+async function until({ clock }: CommandContext, done: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = clock.now() + patienceMs;
+  while (!(await done())) {
+    if (clock.now() > deadline) throw new BusError('start-failed', { problem: 'the outcomes did not come in time' });
+    await clock.sleep(lookMs);
+  }
+}

@@ -1,0 +1,106 @@
+import { readConfig } from '../../../shared/config.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { type Environment, readDeploymentSettings } from '../../../shared/runtime/connection-settings.ts';
+import { createLog, type Log } from '../../../shared/runtime/log.ts';
+import { createMetrics } from '../../../shared/runtime/metrics-registry.ts';
+import {
+  type ProcessEnd,
+  type RunningService,
+  serveProbes,
+  superviseServices,
+} from '../../../shared/runtime/process.ts';
+import { config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
+import { stages } from '../../index.ts';
+import type { Ports } from '../context.ts';
+import { openWorld, type World } from './open-world.ts';
+import { type StartedServices, startServices } from './start-services.ts';
+
+/** What runs, for whoever waits for it. */
+export interface Serving extends StartedServices {
+  readonly world: World;
+  readonly probeUrl: string;
+}
+
+/**
+ * Runs services in this process until a signal comes, `stop` aborts or one of them cannot go on. Probes answer from the
+ * beginning, also while Kafka, Redis or the registry is waited for. Everything opened here is closed at the end.
+ */
+export async function serve(options: {
+  readonly names: readonly string[];
+  readonly environment: Environment;
+  readonly openPorts: (environment: () => Environment, log: Log) => Ports;
+  readonly clock: Clock;
+  readonly stop: AbortSignal;
+  readonly log?: Log;
+  readonly onStarted: (serving: Serving) => Promise<void>;
+}): Promise<ProcessEnd> {
+  const { names, environment, clock, stop } = options;
+  const deployment = readDeploymentSettings(environment);
+  const [runtime] = readConfig([runtimeConfig] as const, environment);
+  const log = options.log ?? createLog(deployment.logLevel);
+  const chosen = names.flatMap((name) => stages.get(name) ?? []);
+  const metrics = createMetrics(chosen);
+  let services: readonly RunningService[] | undefined;
+  const starting: RunningService = {
+    name: 'start',
+    ready: () => false,
+    sick: () => undefined,
+    ended: new Promise(() => undefined),
+    stop: async () => undefined,
+  };
+  const probes = await serveProbes({
+    host: deployment.probeHost,
+    port: deployment.probePort,
+    clock,
+    services: () => services ?? [starting],
+    metrics: metrics.text,
+  });
+  const startLimit = new AbortController();
+  const giveUp = (): void => startLimit.abort();
+  stop.addEventListener('abort', giveUp, { once: true });
+  process.once('SIGINT', giveUp);
+  process.once('SIGTERM', giveUp);
+  try {
+    const world = await openWorld({
+      ports: options.openPorts(() => environment, log),
+      clock,
+      log,
+      stop: startLimit.signal,
+    });
+    try {
+      const started = await startServices({
+        names,
+        world,
+        environment,
+        keys: deployment.secretKeys,
+        clock,
+        log,
+        metrics,
+      });
+      services = started.services;
+      const host = deployment.probeHost.includes(':') ? `[${deployment.probeHost}]` : deployment.probeHost;
+      const announced = options.onStarted({ ...started, world, probeUrl: `http://${host}:${probes.port}` });
+      const ended = await superviseServices({
+        services: [
+          ...services,
+          { ...starting, name: 'start', ready: () => true, ended: announced.then(() => starting.ended) },
+        ],
+        stop: startLimit.signal,
+        stopMs: runtime.stopMs,
+        clock,
+        log,
+        exitNow: (code) => process.exit(code),
+      });
+      return ended;
+    } finally {
+      await Promise.allSettled([world.bus.close(), world.store.close()]);
+    }
+  } catch (error) {
+    if (startLimit.signal.aborted) return { type: 'stopped' };
+    throw error;
+  } finally {
+    process.off('SIGINT', giveUp);
+    process.off('SIGTERM', giveUp);
+    await probes.close();
+  }
+}

@@ -1,0 +1,196 @@
+import { connections } from '../../../schemas/connection.ts';
+import { decisions } from '../../../schemas/decision.ts';
+import { topics } from '../../../schemas/index.ts';
+import { rawProviderFacts } from '../../../schemas/raw-provider-fact.ts';
+import { readConfig } from '../../../shared/config.ts';
+import { BusError } from '../../../shared/errors.ts';
+import { providers } from '../../../shared/providers/index.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { type Codec, createCodec } from '../../../shared/runtime/codec.ts';
+import type { Environment } from '../../../shared/runtime/connection-settings.ts';
+import type { Log } from '../../../shared/runtime/log.ts';
+import type { Metrics } from '../../../shared/runtime/metrics-registry.ts';
+import { performCall } from '../../../shared/runtime/perform-call.ts';
+import type { RunningService } from '../../../shared/runtime/process.ts';
+import { createPublisher } from '../../../shared/runtime/publisher.ts';
+import { runStage } from '../../../shared/runtime/run-stage.ts';
+import { type RuntimeSettings, config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
+import { createSender, type Sender } from '../../../shared/runtime/sender.ts';
+import { openTable } from '../../../shared/runtime/tables.ts';
+import type { KeyRing } from '../../../shared/sealing.ts';
+import type { AnyStage } from '../../../shared/stage/stage.ts';
+import { stages } from '../../index.ts';
+import { config as ingressConfig } from '../../ingress/config.ts';
+import { buildIngress } from '../../ingress/ingress.ts';
+import type { World } from './open-world.ts';
+
+/** The name of the HTTP edge among the services. */
+export const ingressName = 'ingress';
+
+/** Every service of the product, in the order of the pipeline. */
+export const serviceNames: readonly [string, ...string[]] = [ingressName, ...stages.keys()];
+
+/** What services are started with. */
+export interface ServiceOptions {
+  readonly names: readonly string[];
+  readonly world: World;
+  readonly environment: Environment;
+  readonly keys: KeyRing | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** The services that run, and where the edge listens when it is among them. */
+export interface StartedServices {
+  readonly services: readonly RunningService[];
+  readonly ingressUrl: string | undefined;
+}
+
+/** A batch takes less than its topic's `max.message.bytes`: this much is left to the records of one partition. */
+const requestShare = 0.9;
+const defaultMaxBytes = 1_048_576;
+/** A member that has not been heard by the broker for this long is taken for dead. */
+const heartbeatLimitMs = 60_000;
+const stuckLimitMs = 60_000;
+
+/** Starts services in one process: each stage with a sender of its own, as it would have alone. */
+export async function startServices(options: ServiceOptions): Promise<StartedServices> {
+  const { names, world, environment } = options;
+  const [runtime] = readConfig([runtimeConfig] as const, environment);
+  const codec = await createCodec({ registry: world.registry, writes: topics });
+  const services: RunningService[] = [];
+  let ingressUrl: string | undefined;
+  for (const name of names) {
+    if (name === ingressName) {
+      const { service, url } = await startIngress(options, codec, runtime);
+      services.push(service);
+      ingressUrl = url;
+      continue;
+    }
+    const stage = stages.get(name);
+    if (stage !== undefined) services.push(await startStage(options, { stage, codec, runtime }));
+  }
+  return { services, ingressUrl };
+}
+
+const senderFor = ({ world, clock }: ServiceOptions, runtime: RuntimeSettings): Sender => {
+  const limits = new Map(topics.map((topic) => [topic.name, (topic.maxBytes ?? defaultMaxBytes) * requestShare]));
+  return createSender({
+    bus: world.bus,
+    clock,
+    limits: {
+      maxRequestBytes: (topic) => limits.get(topic) ?? defaultMaxBytes * requestShare,
+      retryMs: runtime.retryMs,
+      inFlight: 1,
+    },
+  });
+};
+
+async function startStage(
+  options: ServiceOptions,
+  { stage, codec, runtime }: { readonly stage: AnyStage; readonly codec: Codec; readonly runtime: RuntimeSettings },
+): Promise<RunningService> {
+  const { world, clock, log, metrics, environment } = options;
+  const [settings] = readConfig([stage.config] as const, environment);
+  const sender = senderFor(options, runtime);
+  const running = await runStage({
+    stage,
+    settings,
+    ...world,
+    codec,
+    sender,
+    clock,
+    runtime,
+    perform: performCall,
+    log,
+    observer: metrics.observer,
+  });
+  return {
+    name: stage.name,
+    ended: running.ended,
+    ready: () => running.health().ready,
+    sick(now) {
+      const { heartbeatAt, stuckSince } = running.health();
+      if (now - heartbeatAt > heartbeatLimitMs) return 'no heartbeat';
+      if (stuckSince !== undefined && now - stuckSince > stuckLimitMs) return 'a partition does not move';
+      return undefined;
+    },
+    async stop() {
+      await running.stop();
+      sender.stop();
+    },
+  };
+}
+
+async function startIngress(
+  options: ServiceOptions,
+  codec: Codec,
+  runtime: RuntimeSettings,
+): Promise<{ readonly service: RunningService; readonly url: string }> {
+  const { world, clock, log, metrics, environment, keys } = options;
+  if (keys === undefined) {
+    throw new BusError('setting-invalid', {
+      problems: ['SIGNALBOX_SECRET_KEYS: is missing; the edge opens secrets with it'],
+    });
+  }
+  const [settings] = readConfig([ingressConfig] as const, environment);
+  const sender = senderFor(options, runtime);
+  const publisher = createPublisher({ bus: world.bus, codec, sender });
+  const accounts = await openTable({
+    topic: connections,
+    bus: world.bus,
+    codec,
+    clock,
+    retryMs: runtime.retryMs,
+    onProblem: ({ offset, ...problem }) =>
+      log.error(
+        { stage: ingressName, ...problem, offset: String(offset) },
+        'configuration record unreadable, last good one kept',
+      ),
+  });
+  await accounts.ready;
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const server = buildIngress({
+    providers,
+    connections: accounts.table,
+    keys,
+    publish: (fact) => publisher.publish(rawProviderFacts, fact),
+    decide: async (decision) => {
+      await publisher.publish(decisions, decision);
+    },
+    settings,
+    now: clock.now,
+    log,
+    onOutcome: ({ provider, outcome }) => metrics.webhook(provider, outcome),
+  });
+  const url = await listening(() => server.listen({ host: settings.host, port: settings.port }), settings.port);
+  let open = true;
+  return {
+    url,
+    service: {
+      name: ingressName,
+      ended,
+      ready: () => open,
+      sick: () => undefined,
+      async stop() {
+        open = false;
+        await server.close();
+        await accounts.close();
+        sender.stop();
+        end();
+      },
+    },
+  };
+}
+
+async function listening(listen: () => Promise<string>, port: number): Promise<string> {
+  try {
+    return await listen();
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') {
+      throw new BusError('port-taken', { port, setting: 'INGRESS_PORT' }, cause);
+    }
+    throw cause;
+  }
+}
