@@ -19,6 +19,7 @@ import { type Serving, serve } from '../serving/serve.ts';
 import { serviceNames } from '../serving/start-services.ts';
 import { table } from '../style.ts';
 import { findDecided } from '../why/find.ts';
+import type { JourneyReport } from '../why/report.ts';
 import { showJourneys } from '../why/show.ts';
 import { walkJourney } from '../why/walk.ts';
 import { openJourneyWorld } from '../why/world.ts';
@@ -29,6 +30,8 @@ const routes = [
   { agentUid: 'otto', name: 'reviews', cel: "signal.channel.metadata.githubKind == 'pull_request'" },
 ];
 const told = 'issue_comment_created';
+/** The event whose journey is told is sent twice. */
+const deliveries = 2;
 const lookMs = 25;
 const patienceMs = 60_000;
 const sendTimeoutMs = 15_000;
@@ -127,10 +130,16 @@ async function play(serving: Serving, infrastructure: LocalInfrastructure, outer
     });
     await tail.ready;
 
+    const url = serving.ingressUrl ?? '';
     const samples = githubSamples(connectionId, webhookSecret);
-    const statuses = await sendAll(serving.ingressUrl ?? '', samples, context);
-    terminal.note(`Sent ${samples.length} recorded payloads, signed: ${statuses}.`);
+    terminal.note(`Sent ${samples.length} recorded payloads, signed: ${await sendAll(url, samples, context)}.`);
     await until(context, () => samples.every(({ eventId }) => (outcomes.get(eventId)?.length ?? 0) > 0));
+    const sample = samples.find(({ name }) => name === told);
+    if (sample === undefined) throw new BusError('start-failed', { problem: `no sample ${told}` });
+    const once = outcomes.get(sample.eventId)?.length ?? 0;
+    terminal.note(`Sent ${told} again, as GitHub does on a redelivery: ${await sendAll(url, [sample], context)}.`);
+    terminal.note(`Sent ${told} with one byte changed: ${await sendAll(url, [tampered(sample)], context)}.`);
+    await until(context, () => (outcomes.get(sample.eventId)?.length ?? 0) >= deliveries * once);
     await tail.close();
 
     terminal.out(
@@ -143,12 +152,13 @@ async function play(serving: Serving, infrastructure: LocalInfrastructure, outer
         terminal.style,
       )}\n`,
     );
-    const sample = samples.find(({ name }) => name === told);
-    if (sample !== undefined) terminal.out(`${await journeyOf(sample.eventId, context)}\n`);
+    terminal.out(`${await journeysOf(sample.eventId, context)}\n`);
   } finally {
     await close();
   }
 }
+
+const tampered = (sample: Sample): Sample => ({ ...sample, body: sample.body.replace('created', 'createD') });
 
 const describe = ({ status, reason, about }: Decision): string => {
   const route = about.bindingName === undefined ? '' : ` (${about.agentUid}/${about.bindingName})`;
@@ -170,18 +180,19 @@ async function sendAll(url: string, samples: readonly Sample[], { clock }: Comma
   return [...counts].map(([status, count]) => `${count} × ${status}`).join(', ');
 }
 
-async function journeyOf(eventId: string, context: CommandContext): Promise<string> {
+/** The journeys of an event and its redelivery, once the journal knows both routes of each. */
+async function journeysOf(eventId: string, context: CommandContext): Promise<string> {
   const world = await openJourneyWorld(context);
-  let text = '';
+  const page = { style: context.terminal.style, now: context.clock.now() };
+  let told: readonly JourneyReport[] = [];
   await until(context, async () => {
-    const [fact] = await findDecided({ by: 'id', id: eventId }, world);
-    const journey = fact && (await walkJourney(fact, world));
-    if (journey === undefined) return false;
-    text = showJourneys([journey], { style: context.terminal.style, now: context.clock.now() });
-    // The journal hears of the routes one after another.
-    return routes.every(({ agentUid, name }) => text.includes(`${agentUid}/${name}`) || text.includes(name));
+    const facts = await findDecided({ by: 'id', id: eventId }, world);
+    const reports = await Promise.all(facts.map((fact) => walkJourney(fact, world)));
+    told = reports.flatMap((report) => report ?? []).toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0));
+    const isWhole = (report: JourneyReport) => routes.every(({ name }) => showJourneys([report], page).includes(name));
+    return told.length === deliveries && told.every(isWhole);
   });
-  return text;
+  return showJourneys(told, page);
 }
 
 async function until({ clock }: CommandContext, done: () => boolean | Promise<boolean>): Promise<void> {

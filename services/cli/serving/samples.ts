@@ -17,11 +17,17 @@ const Fixture = z.object({
   body: z.json(),
 });
 
-/** The recorded payloads of GitHub, signed for a connection. */
+/** As things happen: first something is opened, last it is gone. */
+const order = ['ping', 'opened', 'created', 'edited', 'submitted', 'requested', 'push', 'deleted'];
+
+const rankOf = (name: string): number => order.findIndex((word) => name.includes(word));
+
+/** The recorded payloads of GitHub, signed for a connection, in the order in which they could have come. */
 export function githubSamples(connectionId: string, webhookSecret: string): readonly Sample[] {
   const folder = new URL('../../../shared/providers/github/fixtures/', import.meta.url);
   const files = readdirSync(folder).filter((file) => file.endsWith('.json') && !file.endsWith('.facts.json'));
-  return files.toSorted().flatMap((file) => {
+  const sorted = files.toSorted((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1));
+  return sorted.flatMap((file) => {
     const fixture = Fixture.safeParse(JSON.parse(readFileSync(new URL(file, folder), 'utf8')));
     if (!fixture.success) return [];
     const { name, request, body } = fixture.data;
