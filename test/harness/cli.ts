@@ -32,6 +32,8 @@ try {
 } catch (error) {
   if (!(error instanceof BusError)) throw error;
   const { fix = errors[error.code].fix, ...details } = error.details;
-  report(`${error.code}: ${error.message}\n${JSON.stringify(details, null, 2)}\nTo do: ${fix}`);
+  report(`${error.code}: ${error.message}`);
+  if (Object.keys(details).length > 0) report(JSON.stringify(details, null, 2));
+  report(`To do: ${fix}`);
   process.exitCode = 1;
 }

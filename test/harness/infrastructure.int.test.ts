@@ -1,8 +1,10 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { redisAnswers, registryAnswers } from './answers.ts';
+import { registryAnswers } from './answers.ts';
 import { startInfrastructure } from './infrastructure.ts';
 import { startNative } from './native/native.ts';
 
@@ -20,9 +22,19 @@ const given = {
 };
 
 test('the addresses of this run answer', async () => {
-  const { redisUrl, schemaRegistryUrl } = inject('infrastructure');
-  expect(await redisAnswers(Number(new URL(redisUrl).port))).toBe(true);
+  const { kafkaBrokers, redisUrl, schemaRegistryUrl } = inject('infrastructure');
+  const redis = new Redis(redisUrl);
+  expect(await redis.ping()).toBe('PONG');
+  redis.disconnect();
   expect(await registryAnswers(schemaRegistryUrl)).toBe(true);
+  const admin = new Kafka({
+    clientId: 'harness',
+    brokers: kafkaBrokers.split(','),
+    logLevel: logLevel.NOTHING,
+  }).admin();
+  await admin.connect();
+  expect((await admin.describeCluster()).brokers.length).toBeGreaterThan(0);
+  await admin.disconnect();
 });
 
 test('given addresses are used as they are, and nothing is started', async () => {

@@ -88,11 +88,11 @@ async function start(part: PartName, asked: number | undefined, report: (line: s
   const port = asked === undefined ? await freePort() : await askedPort(asked);
   const plan = plans[part](port);
   report(`  ${plan.title}: starting ${image} (the first time it is fetched)`);
-  const container = await new GenericContainer(image)
+  const prepared = new GenericContainer(image)
     .withExposedPorts({ container: plan.inside, host: port })
-    .withEnvironment({ ...plan.environment })
-    .withCommand([...(plan.command ?? [])])
-    .start();
+    .withEnvironment({ ...plan.environment });
+  if (plan.command !== undefined) prepared.withCommand([...plan.command]);
+  const container = await prepared.start();
   const ready = async () => {
     const outcome = await untilAnswers({ ...plan, report });
     if (outcome.ready) return;

@@ -34,9 +34,10 @@ export async function fetchArtifacts(maven: string, environment: Environment, re
 async function runMaven(maven: string, into: string, environment: Environment, report: (line: string) => void) {
   const child = spawn(maven, ['-f', pom, 'package', `-Dcache=${into}`], {
     env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const errors: string[] = [];
+  child.stderr.on('data', (bytes: Buffer) => errors.push(bytes.toString().trim()));
   let fetched = 0;
   let now = '';
   const words = setInterval(() => report(`  ${fetched} files so far${now}`), 3_000);
@@ -52,7 +53,7 @@ async function runMaven(maven: string, into: string, environment: Environment, r
   if (code !== 0) {
     throw new BusError('start-failed', {
       part: 'Maven',
-      lastLines: errors.slice(0, 10),
+      lastLines: errors.filter((line) => line !== '').slice(0, 10),
       fix: 'Check that Maven reaches Maven Central (network, proxy, ~/.m2/settings.xml), then start again.',
     });
   }
