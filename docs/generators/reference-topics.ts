@@ -5,7 +5,7 @@ import type { GeneratedFile } from './file.ts';
 import { code, page } from './markdown.ts';
 import { keepText } from './schema-pages.ts';
 
-const codes = (names: readonly string[]): string => (names.length === 0 ? 'nobody here' : names.map(code).join(', '));
+const codes = (names: readonly string[]): string => (names.length === 0 ? 'nobody' : names.map(code).join(', '));
 
 /** `docs/reference/topics.md`: each topic with its writers, readers and an example. */
 export async function topicsPage(traffic: readonly Traffic[]): Promise<GeneratedFile> {

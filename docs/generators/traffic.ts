@@ -1,12 +1,28 @@
+import { actorEvents } from '../../schemas/actor-event.ts';
+import { bindings } from '../../schemas/binding.ts';
+import { connections } from '../../schemas/connection.ts';
+import { decisions } from '../../schemas/decision.ts';
 import { rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
 import type { Traffic } from './asyncapi.ts';
 
 /** Who reads and writes topics and is no stage. */
 export const aroundTheStages: readonly Traffic[] = [
   {
+    name: 'command-line',
+    summary: 'Writes connections and bindings.',
+    receives: [connections.name, bindings.name],
+    sends: [connections.name, bindings.name],
+  },
+  {
     name: 'ingress',
     summary: 'Takes webhooks in: verifies, publishes, acknowledges.',
-    receives: ['connections'],
-    sends: [rawProviderFacts.name, 'decisions'],
+    receives: [connections.name],
+    sends: [rawProviderFacts.name, decisions.name],
+  },
+  {
+    name: 'agents',
+    summary: 'Take up the work of their sessions.',
+    receives: [actorEvents.name],
+    sends: [],
   },
 ];
