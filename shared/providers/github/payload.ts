@@ -62,12 +62,16 @@ export const Whereabouts = z.object({
   discussion: z.object({ number: z.int().positive() }).nullish(),
 });
 
+/** An issue was opened, edited, deleted or otherwise acted on. */
 export const Issues = z.object({ issue: Issue.extend({ ...written, updated_at: Instant.nullish() }) });
 
+/** A comment on an issue, or in the conversation of a pull request. */
 export const IssueComment = z.object({ issue: Issue, comment: Comment });
 
+/** A pull request was opened, edited or otherwise acted on. */
 export const PullRequest = z.object({ pull_request: Subject.extend({ ...written, updated_at: Instant.nullish() }) });
 
+/** A review of a pull request, as one verdict. */
 export const PullRequestReview = z.object({
   pull_request: Subject,
   review: z.object({
@@ -78,6 +82,7 @@ export const PullRequestReview = z.object({
   }),
 });
 
+/** A comment on a line of a pull request. */
 export const PullRequestReviewComment = z.object({
   pull_request: Subject,
   comment: Comment.extend({
@@ -88,6 +93,7 @@ export const PullRequestReviewComment = z.object({
   }),
 });
 
+/** A comment in a discussion. */
 export const DiscussionComment = z.object({
   discussion: Subject,
   comment: Comment.extend({ parent_id: Id.nullish() }),
