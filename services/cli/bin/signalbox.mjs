@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node since 18 can run: the sources need Node 24, which may come from node_modules.
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
+import module, { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -9,6 +9,8 @@ const needed = 24;
 
 if (Number(process.versions.node.split('.')[0]) >= needed) {
   endWithParent();
+  // Types are stripped once for each change of a source, and not at each start.
+  module.enableCompileCache();
   await import('../main.ts');
 } else {
   runAgain(newerNode());

@@ -1,4 +1,5 @@
 import { groupOf } from '../../../shared/runtime/run-stage.ts';
+import { patiently } from '../patience.ts';
 import { clockSlackMs } from './decisions.ts';
 import type { LoggedRecord } from './log-reader.ts';
 import { type JourneyWorld, rootIdOf } from './world.ts';
@@ -19,12 +20,12 @@ const scanLimit = 10_000;
 export async function findUncommitted(
   rootId: string,
   startedAt: number | undefined,
-  { bus, codec, log, pipeline, progress }: JourneyWorld,
+  { bus, clock, codec, log, pipeline, progress }: JourneyWorld,
 ): Promise<readonly Uncommitted[]> {
   const found: Uncommitted[] = [];
   for (const { name, input } of pipeline) {
     const topic: string = input.name;
-    const committed = await bus.committed(groupOf(name), topic);
+    const committed = await patiently(clock, () => bus.committed(groupOf(name), topic));
     for (const [partition, { start, end }] of (await log.bounds(topic)).entries()) {
       const next = committed[partition] ?? -1n;
       const done = next < start ? start : next;

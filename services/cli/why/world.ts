@@ -3,6 +3,7 @@ import type { Topic } from '../../../schemas/define.ts';
 import { topics } from '../../../schemas/index.ts';
 import { rawProviderFacts } from '../../../schemas/raw-provider-fact.ts';
 import type { Bus } from '../../../shared/runtime/bus.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Codec } from '../../../shared/runtime/codec.ts';
 import type { AnyStage } from '../../../shared/stage/index.ts';
 import { stages } from '../../index.ts';
@@ -19,6 +20,7 @@ export interface JourneyWorld {
   readonly journal: ProjectionReader;
   /** The stages that handle facts, each after those whose output it reads. */
   readonly pipeline: readonly AnyStage[];
+  readonly clock: Clock;
   readonly progress: (text: string | undefined) => void;
 }
 
@@ -32,7 +34,15 @@ export async function openJourneyWorld(context: CommandContext): Promise<Journey
     partitions: (await log.bounds(decisions.name)).length,
     now: context.clock.now,
   });
-  return { bus, codec, log, journal, pipeline: inOrder([...stages.values()]), progress: context.terminal.progress };
+  return {
+    bus,
+    codec,
+    log,
+    journal,
+    pipeline: inOrder([...stages.values()]),
+    clock: context.clock,
+    progress: context.terminal.progress,
+  };
 }
 
 /** The stages that a raw fact passes, in the order in which it does. */
