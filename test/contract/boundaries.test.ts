@@ -147,15 +147,16 @@ describe('imports', () => {
 describe('the world', () => {
   const pure = code.filter(({ path }) => /^schemas\/|^shared\/(?:stage|providers)\//.test(path) || isStageFolder(path));
   const world = [
-    ['the clock', /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\s*\)|\bperformance\b|\bhrtime\b/],
-    ['randomness', /\bMath\.random\b|\brandom(?:UUID|Bytes|Int|FillSync|Fill)\b|\bgetRandomValues\b/],
-    ['timers', /\bset(?:Timeout|Interval|Immediate)\b/],
-    ['the network', /\bfetch\(/],
-    ['the process', /\bprocess\./],
+    ['the clock', /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\s*\)|\bperformance\b|\bhrtime\b/, 'new Date()'],
+    ['randomness', /\bMath\.random\b|\brandom(?:UUID|Bytes|Int|FillSync|Fill)\b|\bgetRandomValues\b/, 'randomUUID()'],
+    ['timers', /\bset(?:Timeout|Interval|Immediate)\b/, 'setTimeout(go, 1)'],
+    ['the network', /\bfetch\(/, 'await fetch(url)'],
+    ['the process', /\bprocess\./, 'process.env.HOME'],
   ] as const;
 
-  test.each(world)('schemas, stages and providers leave %s alone', (_, pattern) => {
-    expect(filesWith(pure, pattern)).toEqual([]);
+  test.each(world)('schemas, stages and providers leave %s alone', (_, pattern, sample) => {
+    const offender = { path: 'offender.ts', text: `const made = ${sample};` };
+    expect(filesWith([...pure, offender], pattern)).toEqual(['offender.ts']);
   });
 
   test('the environment is read in one file', () => {
