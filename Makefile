@@ -50,7 +50,7 @@ test-pure: setup ## only the tests that need nothing but themselves
 	@vitest run --project pure
 
 .PHONY: test-sim
-test-sim: setup ## only the simulation
+test-sim: setup ## only the simulation (SEEDS=n for more storms, SEED=n to repeat one)
 	@vitest run --project simulation
 
 .PHONY: test-int
@@ -62,8 +62,8 @@ e2e: setup ## of these, the tests from a webhook to an actor event
 	@vitest run --project integration test/e2e
 
 .PHONY: up
-up: setup ## start Kafka, Redis and a registry, and stay until Ctrl-C; their data survives
-	@$(signalbox) dev
+up: setup ## run the whole product until Ctrl-C; its data survives
+	@$(signalbox) up
 
 .PHONY: demo
 demo: setup ## show the whole pipeline at work on recorded payloads (KEEP=1 stays up)

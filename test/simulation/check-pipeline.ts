@@ -1,11 +1,11 @@
-import { connections } from '../../schemas/connection.ts';
 import { bindings } from '../../schemas/binding.ts';
+import { connections } from '../../schemas/connection.ts';
 import type { Topic } from '../../schemas/define.ts';
 import { partitionOf } from '../../shared/partition.ts';
 import type { IncomingRecord } from '../../shared/runtime/bus.ts';
 import type { Simulation } from '../../shared/runtime/memory/simulation.ts';
 import type { AnyStage } from '../../shared/stage/stage.ts';
-import { fold, type FoldMessage, type Left } from '../../shared/testing/fold.ts';
+import { type FoldMessage, fold, type Left } from '../../shared/testing/fold.ts';
 import { account, partitions, pipeline, routes } from './pipeline.ts';
 
 interface ReadRecord {
@@ -85,12 +85,26 @@ function checkStage(simulation: Simulation, stage: AnyStage): readonly string[] 
       const id = `${each.record.offset}`;
       const parsed = each.value === undefined ? undefined : input.value.safeParse(each.value);
       if (parsed?.success === true) {
-        messages.push({ id, value: parsed.data, at: each.record.at, ...(each.rootId !== undefined && { rootId: each.rootId }) });
+        messages.push({
+          id,
+          value: parsed.data,
+          at: each.record.at,
+          ...(each.rootId !== undefined && { rootId: each.rootId }),
+        });
       } else poison.set(id, { do: 'reject', code: 'frame-invalid', details: {} });
     }
     const folded = fold(stage, messages, { tables: tablesOf(stage) });
-    const rows = new Map([...simulation.rows({ stage: stage.name, partition, generation: 1 })].map(([name, json]) => [name, JSON.parse(json)]));
-    const alive = new Map([...rows].filter(([, { x }]) => x === undefined || x > (firsts.at(-1)?.record.at ?? 0)).map(([name, { v }]) => [name, v]));
+    const rows = new Map(
+      [...simulation.rows({ stage: stage.name, partition, generation: 1 })].map(([name, json]) => [
+        name,
+        JSON.parse(json),
+      ]),
+    );
+    const alive = new Map(
+      [...rows]
+        .filter(([, { x }]) => x === undefined || x > (firsts.at(-1)?.record.at ?? 0))
+        .map(([name, { v }]) => [name, v]),
+    );
     for (const name of new Set([...alive.keys(), ...folded.rows.keys()])) {
       const [got, want] = [asJson(alive.get(name)), asJson(folded.rows.get(name))];
       if (got !== want) wrong.push(`${stage.name}/${partition} row ${name}: ${got}, the fold says ${want}`);

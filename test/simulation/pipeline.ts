@@ -6,6 +6,7 @@ import { Connection, connections } from '../../schemas/connection.ts';
 import { deadLetters } from '../../schemas/dead-letter.ts';
 import { decisions } from '../../schemas/decision.ts';
 import type { Topic } from '../../schemas/define.ts';
+import { SignalChannelId, SourceEntryId } from '../../schemas/ids.ts';
 import { normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { RawProviderFact, rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
 import { stage as filter } from '../../services/filter/stage.ts';
@@ -14,7 +15,6 @@ import { normalizer } from '../../services/normalizer/normalizer.ts';
 import { jsonSchemaText, subjectOf } from '../../shared/json-schema.ts';
 import { partitionOf } from '../../shared/partition.ts';
 import { type AnyProvider, defineProvider, issuesOf, type ProviderFact } from '../../shared/provider.ts';
-import { SignalChannelId, SourceEntryId } from '../../schemas/ids.ts';
 import { type Codec, createCodec } from '../../shared/runtime/codec.ts';
 import type { Faults } from '../../shared/runtime/memory/faults.ts';
 import { createSimulation, type Simulation } from '../../shared/runtime/memory/simulation.ts';
@@ -45,7 +45,11 @@ const Script = z.array(
 type Script = z.infer<typeof Script>;
 
 const factOf = ({ channel, entry, removed, text, time }: Script[number]): ProviderFact => {
-  const about = { signalChannelId: channel, sourceEntryId: entry, channel: { kind: 'issue', name: `${channel} ${text}` } } as const;
+  const about = {
+    signalChannelId: channel,
+    sourceEntryId: entry,
+    channel: { kind: 'issue', name: `${channel} ${text}` },
+  } as const;
   if (removed) return { type: 'entry_lifecycle', lifecycleKind: 'removed', ...about };
   return {
     type: 'entry_received',
@@ -119,10 +123,17 @@ export interface PipelineRun {
   readonly faults: Partial<Faults>;
   readonly disturbances: number;
   readonly rules?: Rules;
+  /** All processes of the pipeline die at this step after its start, and others take their places. */
+  readonly killAllAt?: number;
+}
+
+/** A run that has ended, and the number of steps that the pipeline took. */
+export interface PipelineSimulation extends Simulation {
+  readonly steps: () => number;
 }
 
 /** Runs the pipeline over scripted facts until nothing moves any more. */
-export async function runPipeline(run: PipelineRun): Promise<Simulation> {
+export async function runPipeline(run: PipelineRun): Promise<PipelineSimulation> {
   const simulation = createSimulation({ seed: run.seed, faults: run.faults, maxBatch: 4 });
   const { random } = simulation;
   for (const topic of written) simulation.register(subjectOf(topic), jsonSchemaText(topic));
@@ -165,11 +176,17 @@ export async function runPipeline(run: PipelineRun): Promise<Simulation> {
     rules: run.rules ?? allRules,
     disturbances: run.disturbances,
   });
-  await simulation.run({ until: () => published, before: fleet.disturb });
-  await simulation.run({ steps: 400, before: fleet.disturb });
+  let steps = 0;
+  const before = (): void => {
+    steps++;
+    if (steps === run.killAllAt) fleet.killAll();
+    fleet.disturb();
+  };
+  await simulation.run({ until: () => published, before });
+  await simulation.run({ steps: 400, before });
   fleet.calm();
-  await simulation.run({ quietMs: 1_500 });
-  return simulation;
+  await simulation.run({ quietMs: 1_500, before });
+  return { ...simulation, steps: () => steps };
 }
 
 /** A codec over the ids that the simulation registered. */

@@ -33,6 +33,8 @@ export const hasty: RuntimeSettings = {
 export interface StageFleet {
   /** Kills, freezes, resumes or lets the store forget, at random; to be called before each step. */
   readonly disturb: () => void;
+  /** Kills all processes at once, as a power cut does, and starts others. */
+  readonly killAll: () => void;
   /** Ends the disturbance: the frozen go on, the dead have successors. */
   readonly calm: () => void;
 }
@@ -124,6 +126,12 @@ export function startFleet(
         default:
           seat.process.kill();
           seat.process = start(seat.stage);
+      }
+    },
+    killAll() {
+      for (const seat of seats) {
+        seat.process.kill();
+        seat.process = start(seat.stage);
       }
     },
     calm() {

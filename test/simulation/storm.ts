@@ -1,0 +1,16 @@
+import type { PipelineRun } from './pipeline.ts';
+
+/** Weather in which everything goes wrong now and then. */
+export const storm: Omit<PipelineRun, 'seed'> = {
+  facts: 14,
+  disturbances: 12,
+  faults: {
+    produceFails: 0.05,
+    produceTwice: 0.05,
+    busFails: 0.01,
+    storeFails: 0.02,
+    registryFails: 0.01,
+    timeJumps: 0.02,
+    lateMs: 400,
+  },
+};
