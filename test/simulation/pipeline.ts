@@ -164,7 +164,7 @@ export async function runPipeline(run: PipelineRun): Promise<PipelineSimulation>
     }
   };
   let published = false;
-  publish().then(() => {
+  void publish().then(() => {
     published = true;
   });
   await simulation.run({ until: () => simulation.records('bindings').flat().length >= routes.length });
