@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defineTopic, type Keep } from '../../schemas/define.ts';
 import { topics } from '../../schemas/index.ts';
 import { migrate } from '../../services/cli/migrate.ts';
+import { jsonSchemaText, subjectOf } from '../../shared/json-schema.ts';
 import type { Bus } from '../../shared/runtime/bus.ts';
 import { createKafkaBus } from '../../shared/runtime/kafka.ts';
 import { silentLog } from '../../shared/runtime/log.ts';
@@ -93,13 +94,14 @@ test('another number of partitions is refused, by code and with what to do', asy
   expect(err).toContain('→ Set SIGNALBOX_PARTITIONS to the number that exists');
 });
 
-test('an incompatible schema is refused before a topic is created', async () => {
+test('an incompatible schema is refused before anything is changed', async () => {
   const before = topicOf({ days: 1 }, z.object({ n: z.string() }));
   await migrate([before], deployment, ports);
   const after = topicOf({ days: 1 }, z.object({ n: z.int() }), before.name);
   const other = topicOf({ days: 1 });
   await expect(migrate([other, after], deployment, ports)).rejects.toMatchObject({ code: 'schema-incompatible' });
   expect(await ports.bus.offsets(other.name)).toBeUndefined();
+  expect(await ports.registry.idOf(subjectOf(other), jsonSchemaText(other))).toBeUndefined();
 });
 
 test('a Redis that may evict is refused before anything else', async () => {

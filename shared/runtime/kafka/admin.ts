@@ -14,7 +14,7 @@ const electionTries = 25;
 const electionWaitMs = 200;
 const byPartition = (a: { readonly partition: number }, b: { readonly partition: number }) => a.partition - b.partition;
 
-/** Asks the brokers; waits a moment for partitions whose leader is being elected. */
+/** Asks the brokers; waits a moment for partitions and groups whose leader is being elected. */
 export function createAdmin(kafka: Kafka): TopicAdmin {
   const clients = replaceable<Admin>({
     async connect() {
@@ -77,7 +77,15 @@ export function createAdmin(kafka: Kafka): TopicAdmin {
 }
 
 const isElecting = (error: unknown): boolean =>
-  isCausedBy(error, 'NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION');
+  isCausedBy(
+    error,
+    'NOT_LEADER_FOR_PARTITION',
+    'LEADER_NOT_AVAILABLE',
+    'UNKNOWN_TOPIC_OR_PARTITION',
+    'NOT_COORDINATOR_FOR_GROUP',
+    'GROUP_COORDINATOR_NOT_AVAILABLE',
+    'GROUP_LOAD_IN_PROGRESS',
+  );
 
 async function createMissing(admin: Admin, topics: readonly TopicSpec[]): Promise<void> {
   try {

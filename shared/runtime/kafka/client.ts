@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import {
   type Admin,
+  type Broker,
   type Cluster,
   type Consumer,
   type ConsumerConfig,
@@ -89,7 +90,7 @@ export async function createClient(settings: KafkaSettings, limits: KafkaLimits,
     ...(settings.tls && { ssl: await tlsOf(settings) }),
     ...(sasl !== undefined && { sasl }),
     logLevel: logLevel.INFO,
-    logCreator: () => (entry) => writeLog(log, entry.level, entry.namespace, entry.log),
+    logCreator: () => (entry) => writeLog(log, entry.namespace, entry.log),
   });
 }
 
@@ -112,6 +113,15 @@ export function createConsumer(
   });
   if (cluster === undefined) throw new TypeError('the client made its assigner later than it used to');
   return { consumer, cluster };
+}
+
+/** Tells a coordinator that a member is gone. */
+export async function leaveGroup(
+  coordinator: Broker,
+  place: { readonly groupId: string; readonly memberId: string },
+): Promise<void> {
+  // The client's types leave this method out.
+  await (coordinator as Broker & { leaveGroup: (request: typeof place) => Promise<unknown> }).leaveGroup(place);
 }
 
 async function tlsOf(settings: KafkaSettings): Promise<NonNullable<KafkaConfig['ssl']>> {
@@ -137,14 +147,13 @@ function saslOf({ saslMechanism, saslUsername, saslPassword }: KafkaSettings): K
   }
 }
 
-/** What the client calls an error is retried here, so it is a warning at most. */
-function writeLog(log: Log, level: number, namespace: string, entry: Readonly<Record<string, unknown>>): void {
+/** What the client calls an error is tried again and again; what is away, and since when, is told by who waits for it. */
+function writeLog(log: Log, namespace: string, entry: Readonly<Record<string, unknown>>): void {
   const fields = {
     client: namespace,
     reason: entry.message,
     ...(typeof entry.error === 'string' && { error: entry.error }),
     ...(typeof entry.broker === 'string' && { broker: entry.broker }),
   };
-  if (level === logLevel.ERROR || level === logLevel.WARN) log.warn(fields, 'kafka client');
-  else log.debug(fields, 'kafka client');
+  log.debug(fields, 'kafka client');
 }

@@ -22,6 +22,9 @@ export function failureOf(operation: string, error: unknown): BusError {
   if (isCausedBy(error, 'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE')) {
     return new BusError('record-too-large', { operation }, error);
   }
-  const reason = chainOf(error).at(-1) ?? 'unknown';
-  return new BusError('infrastructure-unavailable', { system: 'kafka', operation, reason }, error);
+  return new BusError('infrastructure-unavailable', { system: 'kafka', operation, reason: reasonOf(error) }, error);
 }
+
+/** The innermost cause in a word, and what the client says of it. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? `${chainOf(error).at(-1)}: ${error.message}` : 'unknown';

@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { Cluster, KafkaLimits } from './client.ts';
-import { isCausedBy } from './failures.ts';
+import { isCausedBy, reasonOf } from './failures.ts';
 import { type Fetched, fetchFrom } from './fetch.ts';
 import { within } from './within.ts';
 
@@ -70,7 +70,7 @@ export function startFetchLoop(cluster: Cluster, sink: FetchSink, limits: KafkaL
       const partition: unknown = error instanceof Error ? Reflect.get(error, 'partition') : undefined;
       if (typeof partition === 'number') return sink.outOfRange([partition]);
     }
-    log.debug({ topic: sink.topic, broker: nodeId, reason: String(error) }, 'fetch failed');
+    log.debug({ topic: sink.topic, broker: nodeId, reason: reasonOf(error) }, 'fetch failed');
     if (isCausedBy(error, 'KafkaJSConnectionClosedError') && error instanceof Error) {
       // Error of the client's own making: it names the broker that hung up, which the client would go on using.
       const { host, port } = error as Error & { host: string; port: number };
@@ -92,7 +92,7 @@ export function startFetchLoop(cluster: Cluster, sink: FetchSink, limits: KafkaL
       } catch (error) {
         if (stopped) break;
         await recover(nodeId, error).catch((again: unknown) => {
-          log.debug({ topic: sink.topic, broker: nodeId, reason: String(again) }, 'brokers out of reach');
+          log.debug({ topic: sink.topic, broker: nodeId, reason: reasonOf(again) }, 'brokers out of reach');
         });
       }
     }
