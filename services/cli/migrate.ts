@@ -17,7 +17,7 @@ export interface MigratedTopic {
 
 /**
  * Brings the log and the registry to what the topics declare. Doing it again changes nothing. Throws `redis-may-evict`,
- * `partition-count-changed` or `schema-incompatible`, each before a topic was created.
+ * `partition-count-changed` or `schema-incompatible`, each before anything was changed.
  */
 export async function migrate(
   topics: readonly Topic[],
@@ -38,10 +38,11 @@ export async function migrate(
     });
   }
 
+  for (const topic of topics) await registry.check(subjectOf(topic), jsonSchemaText(topic));
+
   const migrated: MigratedTopic[] = [];
   for (const topic of topics) {
-    const subject = subjectOf(topic);
-    const text = jsonSchemaText(topic);
+    const [subject, text] = [subjectOf(topic), jsonSchemaText(topic)];
     const known = await registry.idOf(subject, text);
     migrated.push({
       topic: topic.name,

@@ -13,13 +13,12 @@ export function ago(at: number, now: number): string {
   return 'just now';
 }
 
-/** A span of time, short: `+0 ms`, `+1.25 s`, `+3 min 20 s`. */
+/** A span of time, exact while that can be read: `+12 ms`, `+104.533 s`, `+2 h 3 min`. */
 export function span(ms: number): string {
   const sign = ms < 0 ? '-' : '+';
   const size = Math.abs(ms);
   if (size < 1_000) return `${sign}${size} ms`;
-  if (size < 60_000) return `${sign}${(size / 1_000).toFixed(2)} s`;
-  if (size < 3_600_000) return `${sign}${Math.floor(size / 60_000)} min ${Math.floor((size % 60_000) / 1_000)} s`;
+  if (size < 3_600_000) return `${sign}${(size / 1_000).toFixed(3)} s`;
   return `${sign}${Math.floor(size / 3_600_000)} h ${Math.floor((size % 3_600_000) / 60_000)} min`;
 }
 

@@ -7,6 +7,7 @@ import type { SchemaLookup, SchemaRegistry } from './schema-registry.ts';
 const Answer = z.object({
   id: z.int().optional(),
   schema: z.string().optional(),
+  is_compatible: z.boolean().optional(),
   error_code: z.int().optional(),
   message: z.string().optional(),
 });
@@ -131,6 +132,15 @@ export function createSchemaRegistry(settings: SchemaRegistrySettings): SchemaRe
         }
       }
       return { type: 'known', subject: undefined };
+    },
+
+    async check(subject, schema) {
+      if (!(await exists(subject))) return;
+      await requireBackward(subject);
+      const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions/latest`;
+      const { status, answer } = await request('POST', path, bodyOf(schema));
+      if (status !== 200 || answer.is_compatible === undefined) throw refused(path, status, answer);
+      if (!answer.is_compatible) throw new BusError('schema-incompatible', { subject });
     },
 
     async register(subject, schema) {

@@ -9,6 +9,8 @@ export interface SchemaRegistry {
   readonly idOf: (subject: string, schema: string) => Promise<number | undefined>;
   /** Whether an id exists. Known ids are remembered for ever, unknown ones for 30 s. */
   readonly lookUp: (id: number) => Promise<SchemaLookup>;
+  /** Throws `schema-incompatible` where `register` would, and registers nothing. */
+  readonly check: (subject: string, schema: string) => Promise<void>;
   /** Registers a schema and answers its id; throws `schema-incompatible` when it breaks readers of older records. */
   readonly register: (subject: string, schema: string) => Promise<number>;
 }

@@ -34,6 +34,13 @@ export function schemaRegistryContract(name: string, connect: () => Promise<Sche
       expect(await registry.idOf(newSubject(), entry())).toBeUndefined();
     });
 
+    test('the first schema of a subject passes the check, which registers nothing', slow, async () => {
+      const registry = await connect();
+      const subject = newSubject();
+      await registry.check(subject, entry());
+      expect(await registry.idOf(subject, entry())).toBeUndefined();
+    });
+
     test('an id that nobody registered is unknown', slow, async () => {
       expect(await (await connect()).lookUp(987_654_321)).toEqual({ type: 'unknown' });
     });
@@ -43,6 +50,8 @@ export function schemaRegistryContract(name: string, connect: () => Promise<Sche
       for (const [before, after] of compatible) {
         const subject = newSubject();
         const first = await registry.register(subject, before);
+        await registry.check(subject, after);
+        expect(await registry.idOf(subject, after)).toBeUndefined();
         const second = await registry.register(subject, after);
         expect(second).not.toBe(first);
         expect(await registry.idOf(subject, before)).toBe(first);
@@ -55,6 +64,7 @@ export function schemaRegistryContract(name: string, connect: () => Promise<Sche
         const registry = await connect();
         const subject = newSubject();
         const id = await registry.register(subject, before);
+        await expect(registry.check(subject, after)).rejects.toMatchObject({ code: 'schema-incompatible' });
         await expect(registry.register(subject, after)).rejects.toMatchObject({
           name: 'BusError',
           code: 'schema-incompatible',

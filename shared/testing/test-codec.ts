@@ -8,6 +8,7 @@ export async function testCodec(topics: readonly Topic[]): Promise<Codec> {
   const registry: SchemaRegistry = {
     idOf: async (subject) => ids.get(subject),
     lookUp: async (id) => (id > 0 && id <= ids.size ? { type: 'known', subject: undefined } : { type: 'unknown' }),
+    check: async () => undefined,
     register: async (subject) => ids.get(subject) ?? 0,
   };
   return createCodec({ registry, writes: topics });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTopic } from '../../../schemas/define.ts';
 import { topics } from '../../../schemas/index.ts';
+import { jsonSchemaText } from '../../../shared/json-schema.ts';
 import { createEmbeddedInfrastructure } from '../../../shared/runtime/memory/embedded.ts';
 import { migrate } from '../migrate.ts';
 import { createTestWorld } from '../test-world.ts';
@@ -48,7 +49,7 @@ test('another number of partitions is refused', async () => {
   expect(await ports.bus.offsets('b')).toBeUndefined();
 });
 
-test('an incompatible schema is refused before a topic is created', async () => {
+test('an incompatible schema is refused before anything is changed', async () => {
   const infrastructure = createEmbeddedInfrastructure();
   const ports = { bus: infrastructure.bus(), store: infrastructure.store(), registry: infrastructure.registry() };
   const deployment = { partitions: 1, replicas: 1 };
@@ -56,6 +57,7 @@ test('an incompatible schema is refused before a topic is created', async () => 
   const changed = migrate([topicOf('b', z.object({})), topicOf('a', z.object({ n: z.int() }))], deployment, ports);
   await expect(changed).rejects.toMatchObject({ code: 'schema-incompatible' });
   expect(await ports.bus.offsets('b')).toBeUndefined();
+  expect(await ports.registry.idOf('b-value', jsonSchemaText(topicOf('b', z.object({}))))).toBeUndefined();
 });
 
 test('topics are shown before and after they exist', async () => {

@@ -6,6 +6,7 @@ import type { Process } from './process.ts';
 
 /** The schemas that are registered, which all processes share. */
 export interface MemoryRegistryState {
+  readonly check: (subject: string, schema: string) => void;
   readonly register: (subject: string, schema: string) => number;
   readonly idOf: (subject: string, schema: string) => number | undefined;
   readonly subjectOf: (id: number) => string | undefined;
@@ -19,16 +20,20 @@ export function createMemoryRegistryState(): MemoryRegistryState {
     const index = schemas.findIndex((each) => each.subject === subject && each.schema === schema);
     return index < 0 ? undefined : index + 1;
   };
+  const check = (subject: string, schema: string): void => {
+    const latest = schemas.findLast((each) => each.subject === subject);
+    if (latest !== undefined && !isBackwardCompatible(JSON.parse(latest.schema), JSON.parse(schema))) {
+      throw new BusError('schema-incompatible', { subject });
+    }
+  };
   return {
     idOf,
+    check,
     subjectOf: (id) => schemas[id - 1]?.subject,
     register(subject, schema) {
       const known = idOf(subject, schema);
       if (known !== undefined) return known;
-      const latest = schemas.findLast((each) => each.subject === subject);
-      if (latest !== undefined && !isBackwardCompatible(JSON.parse(latest.schema), JSON.parse(schema))) {
-        throw new BusError('schema-incompatible', { subject });
-      }
+      check(subject, schema);
       return schemas.push({ subject, schema });
     },
   };
@@ -43,6 +48,7 @@ export function createMemoryRegistry(state: MemoryRegistryState, process: Proces
         const subject = state.subjectOf(id);
         return subject === undefined ? { type: 'unknown' } : { type: 'known', subject };
       }),
+    check: (subject, schema) => attempt(process, failures, `check ${subject}`, () => state.check(subject, schema)),
     register: (subject, schema) =>
       attempt(process, failures, `register ${subject}`, () => state.register(subject, schema)),
   };
