@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type GeneratedFile, root } from './file.ts';
+import { type GeneratedFile, jsonText, root } from './file.ts';
 
 const kebabCase = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
@@ -16,10 +16,38 @@ export function newProvider(name: string): readonly GeneratedFile[] | { readonly
   return [
     { path: `${folder}/index.ts`, text: declaration(name, title) },
     { path: `${folder}/payload.ts`, text: payload(title) },
-    { path: `${folder}/${name}.test.ts`, text: test(name, title) },
+    { path: `${folder}/${name}.test.ts`, text: test(title) },
+    { path: `${folder}/fixtures/note_written.json`, text: jsonText(delivery) },
+    { path: `${folder}/fixtures/note_written.facts.json`, text: jsonText(facts(name)) },
     { path: `${folder}/README.md`, text: readme(name, title) },
   ];
 }
+
+const delivery = {
+  name: 'note_written',
+  about: 'A note, made up: put a recorded one in its place.',
+  request: { headers: { 'content-type': 'application/json' } },
+  body: { type: 'note.written', id: 'n1', board: 'kitchen', author: 'ada', text: 'The kettle is on.' },
+  anchors: { fact: 'entry', entryId: 'note:n1' },
+};
+
+const facts = (name: string) => ({
+  identity: { eventId: 'n1', event: 'note.written', signalChannelId: `${name}:kitchen` },
+  normalization: {
+    type: 'facts',
+    facts: [
+      {
+        type: 'entry_received',
+        signalChannelId: `${name}:kitchen`,
+        sourceEntryId: 'note:n1',
+        channel: { kind: 'alert_stream', replyMode: 'none', name: 'kitchen' },
+        author: { id: 'ada', kind: 'unknown' },
+        text: 'The kettle is on.',
+        actorEventType: `${name}.note.written`,
+      },
+    ],
+  },
+});
 
 const declaration = (name: string, title: string): string => `import { z } from 'zod';
 import { SignalChannelId, SourceEntryId } from '../../../schemas/ids.ts';
@@ -31,6 +59,8 @@ import { NoteWritten } from './payload.ts';
 const config = z.strictObject({
   webhookSecret: secret().describe('Signs each request.'),
 });
+
+const channelOf = ({ board }: NoteWritten) => SignalChannelId.parse(\`${name}:\${board}\`);
 
 /** ${title}: notes, in. */
 export const provider = defineProvider<z.infer<typeof config>>({
@@ -49,21 +79,22 @@ export const provider = defineProvider<z.infer<typeof config>>({
 
   identify({ body }) {
     const note = NoteWritten.safeParse(parseJson(body.toString('utf8')));
-    return note.success ? { eventId: note.data.id, event: note.data.type } : undefined;
+    if (!note.success) return undefined;
+    return { eventId: note.data.id, event: note.data.type, signalChannelId: channelOf(note.data) };
   },
 
   normalize({ event, body }) {
     if (event !== 'note.written') return { type: 'ignored', reason: event ?? 'no event' };
     const note = NoteWritten.safeParse(body);
     if (!note.success) return { type: 'invalid', issues: issuesOf(note.error) };
-    const { board, author, text } = note.data;
+    const { id, board, author, text } = note.data;
     return {
       type: 'facts',
       facts: [
         {
           type: 'entry_received',
-          signalChannelId: SignalChannelId.parse(\`${name}:\${board}\`),
-          sourceEntryId: SourceEntryId.parse(\`note:\${note.data.id}\`),
+          signalChannelId: channelOf(note.data),
+          sourceEntryId: SourceEntryId.parse(\`note:\${id}\`),
           channel: { kind: 'alert_stream', replyMode: 'none', name: board },
           author: { id: author, kind: 'unknown' },
           text,
@@ -77,7 +108,7 @@ export const provider = defineProvider<z.infer<typeof config>>({
 
 const payload = (title: string): string => `import { z } from 'zod';
 
-/** A note as ${title} sends it: the members that we read. */
+/** A note as ${title} sends it: the members that are read. */
 export const NoteWritten = z.object({
   type: z.literal('note.written'),
   id: z.string().min(1).max(200),
@@ -85,77 +116,61 @@ export const NoteWritten = z.object({
   author: z.string().min(1).max(200),
   text: z.string(),
 });
+export type NoteWritten = z.infer<typeof NoteWritten>;
 `;
 
-const test = (name: string, title: string): string => `import { expect, test } from 'vitest';
+const test = (title: string): string => `import { expect, test } from 'vitest';
 import type { WebhookRequest } from '../../provider.ts';
 import { Secret } from '../../secret.ts';
 import { hmac } from '../../signature.ts';
+import { deliveriesIn, golden } from '../../testing/provider-fixtures.ts';
 import { provider } from './index.ts';
 
+const folder = new URL('./fixtures/', import.meta.url);
+const update = process.env.UPDATE_GOLDEN === '1';
 const webhookSecret = new Secret('correct horse');
-const note = { type: 'note.written', id: 'n1', board: 'kitchen', author: 'ada', text: 'The kettle is on.' };
-const body = Buffer.from(JSON.stringify(note));
-const signature = hmac({ algorithm: 'sha256', key: webhookSecret, content: body, encoding: 'hex' });
-const request = (headers: WebhookRequest['headers'], content = body): WebhookRequest => ({
+
+const request = (body: Buffer, headers: WebhookRequest['headers'] = {}): WebhookRequest => ({
   kind: 'events',
   connectionId: 'home',
   headers,
   query: {},
-  body: content,
+  body,
 });
 
-test('a request signed by ${title} is genuine and named by its body', () => {
-  expect(provider.verify(request({ 'x-signature': signature }), { webhookSecret }, 0)).toEqual({ ok: true });
-  expect(provider.identify(request({ 'x-signature': signature }), { webhookSecret })).toEqual({
-    eventId: 'n1',
-    event: 'note.written',
-  });
+test.each(deliveriesIn(folder))('$name becomes its golden facts', ({ name, body, request: { headers } }) => {
+  const identity = provider.identify(request(Buffer.from(JSON.stringify(body)), headers), { webhookSecret });
+  const event = { event: identity?.event, eventId: identity?.eventId, connectionId: 'home', body };
+  const outcome = { identity, normalization: provider.normalize(event, { webhookSecret }) };
+  expect(outcome).toEqual(golden(new URL(\`\${name}.facts.json\`, folder), outcome, { update }));
 });
 
-test('a request without a signature, or with one of another body, is refused', () => {
-  const other = Buffer.from(JSON.stringify({ ...note, text: 'The kettle is off.' }));
-  expect(provider.verify(request({}), { webhookSecret }, 0)).toEqual({ ok: false, reason: 'x-signature is missing' });
-  expect(provider.verify(request({ 'x-signature': signature }, other), { webhookSecret }, 0)).toEqual({
-    ok: false,
-    reason: 'x-signature does not match',
-  });
+test('a request signed by ${title} is genuine; one of another body, or without a signature, is refused', () => {
+  const body = Buffer.from('{"text":"on"}');
+  const signature = hmac({ algorithm: 'sha256', key: webhookSecret, content: body, encoding: 'hex' });
+  const verified = [
+    request(body, { 'x-signature': signature }),
+    request(Buffer.from('{"text":"no"}'), { 'x-signature': signature }),
+    request(body),
+  ].map((each) => provider.verify(each, { webhookSecret }, 0));
+  expect(verified).toEqual([
+    { ok: true },
+    { ok: false, reason: 'x-signature does not match' },
+    { ok: false, reason: 'x-signature is missing' },
+  ]);
 });
 
-test('a note becomes an entry of its board', () => {
-  const event = { event: 'note.written', eventId: 'n1', connectionId: 'home', body: note };
-  expect(provider.normalize(event, { webhookSecret })).toEqual({
-    type: 'facts',
-    facts: [
-      {
-        type: 'entry_received',
-        signalChannelId: '${name}:kitchen',
-        sourceEntryId: 'note:n1',
-        channel: { kind: 'alert_stream', replyMode: 'none', name: 'kitchen' },
-        author: { id: 'ada', kind: 'unknown' },
-        text: 'The kettle is on.',
-        actorEventType: '${name}.note.written',
-      },
-    ],
-  });
-});
-
-test('another event is ignored and a broken note is told apart', () => {
-  const event = { eventId: 'n1', connectionId: 'home', body: {} };
-  expect(provider.normalize({ ...event, event: 'board.renamed' }, { webhookSecret })).toEqual({
-    type: 'ignored',
-    reason: 'board.renamed',
-  });
-  expect(provider.normalize({ ...event, event: 'note.written' }, { webhookSecret })).toEqual({
-    type: 'invalid',
-    issues: [
-      'type: invalid_value',
-      'id: invalid_type',
-      'board: invalid_type',
-      'author: invalid_type',
-      'text: invalid_type',
-    ],
-  });
+test('another event is ignored, and a broken note is told apart', () => {
+  const normalized = ['board.renamed', 'note.written'].map((event) =>
+    provider.normalize({ event, eventId: 'n1', connectionId: 'home', body: { type: event, id: 7 } }, { webhookSecret }),
+  );
+  expect(normalized).toEqual([
+    { type: 'ignored', reason: 'board.renamed' },
+    {
+      type: 'invalid',
+      issues: ['id: invalid_type', 'board: invalid_type', 'author: invalid_type', 'text: invalid_type'],
+    },
+  ]);
 });
 `;
 
