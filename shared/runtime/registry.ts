@@ -135,7 +135,7 @@ export function createSchemaRegistry(settings: SchemaRegistrySettings): SchemaRe
     },
 
     async check(subject, schema) {
-      if (!(await exists(subject))) return;
+      if (!(await exists(subject)) || (await idOf(subject, schema)) !== undefined) return;
       await requireBackward(subject);
       const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions/latest`;
       const { status, answer } = await request('POST', path, bodyOf(schema));

@@ -12,6 +12,9 @@ import { replaceable } from './replaceable.ts';
 type Connection = ReturnType<typeof createConsumer>;
 type Bounds = () => Promise<readonly { readonly start: bigint; readonly end: bigint }[]>;
 
+// What a record takes, about: a look at a few of them does not decode hundreds.
+const recordBytes = 4_096;
+
 /** Connections of a consumer that never joins its group: to read from any offset, beside all groups. */
 async function connectReader(kafka: Kafka, limits: KafkaLimits): Promise<Connection> {
   const reader = createConsumer(kafka, {
@@ -44,13 +47,15 @@ export function createReader(
 
   return {
     async read({ topic, partition, offset, limit }) {
+      // A broker sends at least one whole batch, however little is asked for.
+      const bounds = { ...limits, fetchPartitionBytes: Math.min(limits.fetchPartitionBytes, limit * recordBytes) };
       try {
         return await connections.use(async ({ cluster }) => {
           const nodeId = await leaderOf(cluster, topic, partition);
           const records: IncomingRecord[] = [];
           for (let next = offset; records.length < limit; ) {
             const positions = new Map([[partition, next]]);
-            const [fetched] = await fetchFrom(cluster, { nodeId, topic, positions, waitMs: 1, limits });
+            const [fetched] = await fetchFrom(cluster, { nodeId, topic, positions, waitMs: 1, limits: bounds });
             if (fetched === undefined || fetched.next === next) break;
             records.push(...fetched.records.slice(0, limit - records.length));
             next = fetched.next;
