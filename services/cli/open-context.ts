@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { BusError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createCodec } from '../../shared/runtime/codec.ts';
@@ -25,6 +24,7 @@ export interface World {
   readonly present: (value: unknown) => void;
 }
 
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const retryMs = 200;
 const maxRequestBytes = 900_000;
 
@@ -96,8 +96,18 @@ export function openContext(world: World): { readonly context: CommandContext; r
       return opened.table;
     },
     present: world.present,
-    async untilStopped() {
-      await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+    untilStopped() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      // Waiting for a signal alone does not keep a process alive.
+      const alive = setInterval(() => undefined, 60_000);
+      const release = (): void => {
+        clearInterval(alive);
+        for (const signal of stopSignals) process.off(signal, release);
+        resolve();
+      };
+      for (const signal of stopSignals) process.on(signal, release);
+      closing.push(async () => release());
+      return promise;
     },
   };
 
