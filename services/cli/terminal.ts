@@ -46,7 +46,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, noColor: bool
       if (!stderr.isTTY) return;
       clear();
       if (text === undefined) return;
-      stderr.write(text.slice(0, Math.max(1, stderr.columns - 1)));
+      stderr.write(text.slice(0, (stderr.columns || 80) - 1));
       shown = true;
     },
     async confirm(question) {

@@ -22,13 +22,18 @@ import type { AnyStage } from '../../../shared/stage/stage.ts';
 import { stages } from '../../index.ts';
 import { config as ingressConfig } from '../../ingress/config.ts';
 import { buildIngress } from '../../ingress/ingress.ts';
+import { inOrder } from '../pipeline-order.ts';
 import type { World } from './open-world.ts';
 
 /** The name of the HTTP edge among the services. */
 export const ingressName = 'ingress';
 
 /** Every service of the product, in the order of the pipeline. */
-export const serviceNames: readonly [string, ...string[]] = [ingressName, ...stages.keys()];
+export const serviceNames: readonly [string, ...string[]] = [
+  ingressName,
+  // Those that read what the shell writes, as the journal does, come last.
+  ...new Set([...inOrder([...stages.values()]).map(({ name }) => name), ...stages.keys()]),
+];
 
 /** What services are started with. */
 export interface ServiceOptions {

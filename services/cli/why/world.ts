@@ -1,13 +1,13 @@
 import { decisions } from '../../../schemas/decision.ts';
 import type { Topic } from '../../../schemas/define.ts';
 import { topics } from '../../../schemas/index.ts';
-import { rawProviderFacts } from '../../../schemas/raw-provider-fact.ts';
 import type { Bus } from '../../../shared/runtime/bus.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Codec } from '../../../shared/runtime/codec.ts';
 import type { AnyStage } from '../../../shared/stage/index.ts';
 import { stages } from '../../index.ts';
 import type { CommandContext } from '../context.ts';
+import { inOrder } from '../pipeline-order.ts';
 import { createLogReader, type LoggedRecord, type LogReader } from './log-reader.ts';
 import { positionText } from './position.ts';
 import { createProjectionReader, type ProjectionReader } from './projection-reader.ts';
@@ -43,20 +43,6 @@ export async function openJourneyWorld(context: CommandContext): Promise<Journey
     clock: context.clock,
     progress: context.terminal.progress,
   };
-}
-
-/** The stages that a raw fact passes, in the order in which it does. */
-export function inOrder(all: readonly AnyStage[]): readonly AnyStage[] {
-  const ordered: AnyStage[] = [];
-  const reached: string[] = [rawProviderFacts.name];
-  for (const topic of reached) {
-    for (const stage of all) {
-      if (stage.input.name !== topic || ordered.includes(stage)) continue;
-      ordered.push(stage);
-      reached.push(...stage.outputs.map(({ name }) => name));
-    }
-  }
-  return ordered;
 }
 
 const byName = new Map<string, Topic>(topics.map((topic) => [topic.name, topic]));
