@@ -13,7 +13,10 @@ export interface SenderLimits {
 
 /** Sends records, one request in flight at a time; what comes in meanwhile is gathered for the next one. */
 export interface Sender {
-  /** Resolves when all in-sync replicas have the records. Waits while the log is out of reach. Rejects only after `stop`. */
+  /**
+   * Resolves when all in-sync replicas have the records. Waits while the log is out of reach. Rejects after `stop`, and
+   * where the log refuses the records: what others sent goes on.
+   */
   readonly send: (records: readonly OutgoingRecord[]) => Promise<void>;
   /** Records that wait or are in flight. */
   readonly pending: () => number;
@@ -57,13 +60,15 @@ export function createSender(options: {
   const stopped = new AbortController();
   let inFlight = 0;
   let waiting = 0;
+  // Jobs at the head that leave one by one: the log refused them together, and only one of them may be at fault.
+  let apart = 0;
 
   /** Takes records in order until one of the partitions is full; stops there, so that nothing overtakes. */
   const gather = (): { request: OutgoingRecord[]; parts: Map<Job, number> } => {
     const request: OutgoingRecord[] = [];
     const parts = new Map<Job, number>();
     const bytes = new Map<string, number>();
-    for (const job of jobs) {
+    for (const job of apart > 0 ? jobs.slice(0, 1) : jobs) {
       while (job.sent < job.records.length) {
         const record = job.records[job.sent];
         if (record === undefined) break;
@@ -91,7 +96,12 @@ export function createSender(options: {
     }
   };
 
-  const pump = async (): Promise<void> => {
+  const remove = (job: Job): void => {
+    jobs.splice(jobs.indexOf(job), 1);
+    apart = Math.max(0, apart - 1);
+  };
+
+  const pump = (): void => {
     while (inFlight < limits.inFlight && jobs.some((job) => job.sent < job.records.length)) {
       const { request, parts } = gather();
       inFlight++;
@@ -102,18 +112,26 @@ export function createSender(options: {
             for (const [job, count] of parts) {
               job.acknowledged += count;
               if (job.acknowledged < job.records.length) continue;
-              jobs.splice(jobs.indexOf(job), 1);
+              remove(job);
               job.done();
             }
           },
           (error: Error) => {
-            for (const job of jobs.splice(0)) job.failed(error);
-            waiting = 0;
+            for (const [job, count] of parts) {
+              if (parts.size > 1) {
+                job.sent -= count;
+                continue;
+              }
+              waiting -= job.records.length - job.acknowledged;
+              remove(job);
+              job.failed(error);
+            }
+            if (parts.size > 1) apart = parts.size;
           },
         )
         .finally(() => {
           inFlight--;
-          void pump();
+          pump();
         });
     }
   };
@@ -124,7 +142,7 @@ export function createSender(options: {
       return new Promise((done, failed) => {
         jobs.push({ records, sent: 0, acknowledged: 0, done, failed });
         waiting += records.length;
-        void pump();
+        pump();
       });
     },
     pending: () => waiting,
