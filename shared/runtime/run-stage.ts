@@ -129,8 +129,17 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     guards: options.guards ?? { fence: true, watermarks: true },
     onFolded: (records) => observer.folded(stage, records),
     async onCalls(partition, pending) {
-      await commit();
-      calls.start(partition, pending);
+      // Uncommitted, a call would be made again after the store lost its newest writes. Where the partition goes to another
+      // owner first, the attempt stays unanswered, as after a crash.
+      while (held.has(partition) && !stopping.signal.aborted) {
+        try {
+          await commit();
+          return calls.start(partition, pending);
+        } catch (error) {
+          if (!isUnavailable(error)) throw error;
+          await clock.sleep(runtime.retryMs, stopping.signal);
+        }
+      }
     },
   };
 
