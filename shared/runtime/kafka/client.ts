@@ -14,7 +14,7 @@ import {
 } from 'kafkajs';
 import type { KafkaSettings } from '../connection-settings.ts';
 import type { Log } from '../log.ts';
-import { overrideRequestQueue, type RequestQueueClass } from './overrides.ts';
+import { type ConnectionClass, overrideConnection, overrideRequestQueue, type RequestQueueClass } from './overrides.ts';
 
 export type { Admin, Cluster, Consumer, Producer };
 
@@ -74,8 +74,9 @@ export const withoutAborted: (fetched: {
   readonly abortedTransactions: AbortedTransactions;
 }) => readonly FetchedMessage[] = internals('kafkajs/src/consumer/filterAbortedMessages');
 
-// `require` is untyped; the test beside the override holds this class to the shape it names.
+// `require` is untyped; the test beside the overrides holds these classes to the shapes they name.
 overrideRequestQueue(internals('kafkajs/src/network/requestQueue') as RequestQueueClass);
+overrideConnection(internals('kafkajs/src/network/connection') as ConnectionClass);
 
 /** The client's factory, with retries of its own kept short: whoever calls supervises. */
 export async function createClient(settings: KafkaSettings, limits: KafkaLimits, log: Log): Promise<Kafka> {

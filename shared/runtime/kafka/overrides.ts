@@ -31,3 +31,24 @@ export function overrideRequestQueue(queue: RequestQueueClass): void {
     );
   };
 }
+
+/** The class of kafkajs's connection to one broker. */
+export interface ConnectionClass {
+  readonly prototype: { connect: (this: object) => Promise<unknown> };
+}
+
+/**
+ * Connects once, however many ask at the same time. Upstream opens a socket for each, uses the last one before it is
+ * there, and never closes the others; fetches that begin together on a new connection are enough.
+ */
+export function overrideConnection(connection: ConnectionClass): void {
+  const connecting = new WeakMap<object, Promise<unknown>>();
+  const { connect } = connection.prototype;
+  connection.prototype.connect = function connectOnce() {
+    const running = connecting.get(this);
+    if (running !== undefined) return running;
+    const attempt = connect.call(this).finally(() => connecting.delete(this));
+    connecting.set(this, attempt);
+    return attempt;
+  };
+}
