@@ -27,7 +27,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   const asJson = args.includes('--json');
   const fail = (error: unknown): 1 | 2 => {
     terminal.progress(undefined);
-    terminal.note(asJson ? JSON.stringify(failureValue(error), null, 2) : failureText(error, terminal.style));
+    terminal.note(asJson ? JSON.stringify(failureValue(error), null, 2) : failureText(error, terminal.noteStyle));
     return exitCodeOf(error);
   };
 

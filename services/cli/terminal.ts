@@ -7,6 +7,8 @@ import { coloured, plain, type Style } from './style.ts';
 export interface Terminal {
   /** How standard output is marked up. */
   readonly style: Style;
+  /** How standard error is. */
+  readonly noteStyle: Style;
   readonly out: (text: string) => void;
   /** Something to know, beside the result. */
   readonly note: (text: string) => void;
@@ -34,6 +36,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, noColor: bool
   };
   return {
     style: stdout.isTTY && !noColor ? coloured : plain,
+    noteStyle: stderr.isTTY && !noColor ? coloured : plain,
     out(text) {
       clear();
       stdout.write(`${text}\n`);

@@ -50,6 +50,7 @@ export function createTestWorld(environment: Readonly<Record<string, string>>, s
     const notes: string[] = [];
     const terminal: Terminal = {
       style: plain,
+      noteStyle: plain,
       out: (text) => out.push(text),
       note: (text) => notes.push(text),
       progress: () => undefined,

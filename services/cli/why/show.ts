@@ -122,8 +122,7 @@ function layOut(lines: readonly Line[], style: Style): readonly string[] {
   const treeWidth = Math.max(...lines.map(({ branch, what }) => widthOf(branch + what)));
   return lines.map(({ since, clock, branch, what, more }) =>
     [
-      since.padStart(sinceWidth),
-      style.dim(padded(clock, clockWidth)),
+      ...(sinceWidth === 0 ? [] : [since.padStart(sinceWidth), style.dim(padded(clock, clockWidth))]),
       padded(`${style.dim(branch)}${what}`, treeWidth),
       more,
     ]
