@@ -105,6 +105,16 @@ export async function openPartition(
     }
   };
 
+  /** A value whose schema had to be looked up. */
+  const decodedLater = async (first: Promise<Decoded<unknown>>, value: Buffer | null): Promise<Decoded<unknown>> => {
+    let decoding: Promise<Decoded<unknown>> | undefined = first;
+    return waiting(async () => {
+      const attempt = decoding ?? codec.decode(stage.input, value);
+      decoding = undefined;
+      return attempt;
+    });
+  };
+
   /** Rows and timers as they were at the position; undefined when the store has moved on, or back. */
   const view = async (rows: readonly string[], timers: readonly string[]): Promise<SlotView | undefined> => {
     if (rows.length === 0 && timers.length === 0) return { fence: position.fence, rows: [], timers: [] };
@@ -121,8 +131,7 @@ export async function openPartition(
     for (const record of records) {
       const header = parseHeader(record.header);
       const decoding = codec.decode(stage.input, record.value);
-      const value =
-        decoding instanceof Promise ? await waiting(async () => codec.decode(stage.input, record.value)) : decoding;
+      const value = decoding instanceof Promise ? await decodedLater(decoding, record.value) : decoding;
       const reads = readsOf(value);
       decoded.push({ record, header, decoded: value, reads });
       if (header?.timer !== undefined) keys.add(header.timer.key);
