@@ -196,6 +196,7 @@ const testCodecOf = (simulation: Simulation): Promise<Codec> =>
     registry: {
       idOf: async (subject, schema) => simulation.register(subject, schema),
       lookUp: async () => ({ type: 'unknown' }),
+      check: async () => undefined,
       register: async (subject, schema) => simulation.register(subject, schema),
     },
   });

@@ -24,6 +24,7 @@ export async function runReminders(run: PipelineRun): Promise<Simulation> {
     registry: {
       idOf: async (subject, schema) => simulation.register(subject, schema),
       lookUp: async () => ({ type: 'unknown' }),
+      check: async () => undefined,
       register: async (subject, schema) => simulation.register(subject, schema),
     },
   });
