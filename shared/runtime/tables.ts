@@ -3,7 +3,7 @@ import { BusError } from '../errors.ts';
 import type { Table } from '../stage/stage.ts';
 import type { Bus, IncomingRecord } from './bus.ts';
 import type { Clock } from './clock.ts';
-import type { Codec } from './codec.ts';
+import type { Codec, Decoded } from './codec.ts';
 
 /** A record of a compacted topic that could not be read: its key keeps the last good value. */
 export interface TableProblem {
@@ -79,15 +79,17 @@ export async function openTable<V>(options: {
   const closed = new AbortController();
   let last: Promise<void> = Promise.resolve();
 
-  const decode = async (value: Buffer | null) => {
-    for (;;) {
+  /** Waits while the registry is away; undefined when the table was closed meanwhile. */
+  const decode = async (value: Buffer | null): Promise<Decoded<V> | undefined> => {
+    while (!closed.signal.aborted) {
       try {
         return await codec.decode(topic, value);
       } catch (cause) {
-        if (!(cause instanceof BusError) || closed.signal.aborted) throw cause;
+        if (!(cause instanceof BusError)) throw cause;
         await clock.sleep(options.retryMs, closed.signal);
       }
     }
+    return undefined;
   };
 
   const apply = async (partition: number, record: IncomingRecord): Promise<void> => {
@@ -96,6 +98,7 @@ export async function openTable<V>(options: {
     const key = record.key.toString('utf8');
     if (record.value === null) return table.delete(key);
     const decoded = await decode(record.value);
+    if (decoded === undefined) return;
     if (decoded.type !== 'value') return report(decoded.type === 'poison' ? decoded.code : decoded.type);
     if (topic.key(decoded.value) !== key) return report('key-differs');
     table.set(key, decoded.value);
