@@ -1,5 +1,6 @@
+import type { Topic } from '../../schemas/define.ts';
 import { topics } from '../../schemas/index.ts';
-import { type RawProviderFact, rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
+import { rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createCodec } from '../../shared/runtime/codec.ts';
 import { silentLog } from '../../shared/runtime/log.ts';
@@ -27,7 +28,7 @@ export interface TestWorld {
   readonly run: (...args: readonly string[]) => Promise<Printed>;
   /** Runs a command with --json and answers its value. */
   readonly json: (...args: readonly string[]) => Promise<unknown>;
-  readonly receive: (fact: RawProviderFact) => Promise<void>;
+  readonly publish: <V>(topic: Topic<V>, value: V) => Promise<void>;
   /** Appends bytes that no publisher of ours would make. */
   readonly receiveBytes: (partition: number, value: Buffer) => Promise<void>;
   readonly start: (...names: readonly string[]) => Promise<void>;
@@ -81,8 +82,8 @@ export function createTestWorld(environment: Readonly<Record<string, string>>, s
       if (code !== 0) throw new Error(notes);
       return JSON.parse(out);
     },
-    async receive(fact) {
-      await createPublisher({ bus, codec: await codecOf(), sender }).publish(rawProviderFacts, fact);
+    async publish(topic, value) {
+      await createPublisher({ bus, codec: await codecOf(), sender }).publish(topic, value);
     },
     receiveBytes: (partition, value) =>
       bus.produce([{ topic: rawProviderFacts.name, partition, key: Buffer.from('k'), value }]),

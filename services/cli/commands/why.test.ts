@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { RawProviderFact } from '../../../schemas/raw-provider-fact.ts';
+import { Decision, decisions } from '../../../schemas/decision.ts';
+import { RawProviderFact, rawProviderFacts } from '../../../schemas/raw-provider-fact.ts';
 import { createTestWorld, type TestWorld } from '../test-world.ts';
 
 const environment = {
@@ -67,7 +68,7 @@ const told = (text: string, ...ids: readonly string[]): Promise<string> =>
 
 test('a fact that woke an agent is told hop by hop', async () => {
   await world.start(...pipeline);
-  await world.receive(comment('raw-1'));
+  await world.publish(rawProviderFacts, comment('raw-1'));
   expect(await told('actor-events/', 'raw-1')).toBe(
     [
       'raw-1',
@@ -89,7 +90,7 @@ test('routes part where the bindings do, and each tells its end', async () => {
   await world.run('bindings', 'put', 'iris', 'odd', '--connection', 'octo', '--filter', 'signal.nothing.at.all');
   await world.run('bindings', 'put', 'zoe', 'off', '--connection', 'octo', '--disabled');
   await world.start(...pipeline);
-  await world.receive(comment('raw-1'));
+  await world.publish(rawProviderFacts, comment('raw-1'));
   const text = await told('actor-events/', 'raw-1');
   expect(text).toMatch(/├─ filter: ○ filtered {2}for iris\/bugs/);
   expect(text).toMatch(/├─ filter: ✗ dead_letter {2}for iris\/odd {2}invalid_binding_filter/);
@@ -100,9 +101,9 @@ test('routes part where the bindings do, and each tells its end', async () => {
 
 test('every id leads to the same fact, and a redelivery is told as one of its own', async () => {
   await world.start(...pipeline);
-  await world.receive(comment('raw-1'));
+  await world.publish(rawProviderFacts, comment('raw-1'));
   await told('actor-events/', 'raw-1');
-  await world.receive(comment('raw-2'));
+  await world.publish(rawProviderFacts, comment('raw-2'));
   expect(await told('duplicate', 'raw-2')).toContain('mirror-projector: ○ duplicate  for iris/desk');
 
   const roots = async (...ids: readonly string[]) => {
@@ -117,7 +118,7 @@ test('every id leads to the same fact, and a redelivery is told as one of its ow
 
 test('a position in the log leads to its fact', async () => {
   await world.start(...pipeline);
-  await world.receive(comment('raw-1'));
+  await world.publish(rawProviderFacts, comment('raw-1'));
   await told('actor-events/', 'raw-1');
   const { journeys } = Object(await world.json('why', 'raw-1'));
   const accepted = Object(journeys)[0].hops[0].next[0].next[0];
@@ -128,9 +129,26 @@ test('a position in the log leads to its fact', async () => {
 
 test('an unknown event is told with its reason', async () => {
   await world.start(...pipeline);
-  await world.receive(comment('raw-1', { event: 'star', body: '{"action":"created"}' }));
+  await world.publish(rawProviderFacts, comment('raw-1', { event: 'star', body: '{"action":"created"}' }));
   expect(await told('decisions/', 'raw-1')).toMatch(
     /└─ normalizer: ○ ignored_unknown_event {2}star\.created {2}decisions\/P\/O$/,
+  );
+});
+
+test('what the edge answered by itself is told, though nothing was published', async () => {
+  await world.start('decision-journal');
+  const about = { connectionId: 'octo', providerEventId: 'ping-1' };
+  const handshake = { rootId: 'raw-1', stage: 'ingress', status: 'answered_handshake', at: Date.now(), about };
+  await world.publish(decisions, Decision.parse(handshake));
+  expect(await told('decisions/', 'ping-1')).toBe(
+    [
+      'raw-1',
+      'connection octo · event ping-1',
+      'WHEN',
+      'answered_handshake',
+      '',
+      'TIME ingress: ✔ answered_handshake  decisions/P/O',
+    ].join('\n'),
   );
 });
 
@@ -143,7 +161,7 @@ test('bytes that are no record are found by their position, with the code of the
 });
 
 test('a fact that no stage has read is found in the log, and it is said for whom it waits', async () => {
-  await world.receive(comment('raw-1'));
+  await world.publish(rawProviderFacts, comment('raw-1'));
   for (const id of ['raw-1', 'event-1']) {
     expect(await told('waiting', id)).toBe(
       [
@@ -161,7 +179,7 @@ test('a fact that no stage has read is found in the log, and it is said for whom
 
 test('a fact that waits further down is told up to there, by any of its ids', async () => {
   await world.start('normalizer', 'filter');
-  await world.receive(comment('raw-1'));
+  await world.publish(rawProviderFacts, comment('raw-1'));
   const text = await told('waiting for mirror-projector: group lag 1', 'raw-1');
   expect(text).toMatch(
     /TIME {4}└─ filter → accepted-facts\/P\/O {2}for iris\/desk\n +└─ … waiting for mirror-projector/,
@@ -171,7 +189,7 @@ test('a fact that waits further down is told up to there, by any of its ids', as
 
 test('what was decided is told although the journal is down', async () => {
   await world.start('normalizer', 'filter', 'mirror-projector');
-  await world.receive(comment('raw-1'));
+  await world.publish(rawProviderFacts, comment('raw-1'));
   expect(await told('actor-events/', 'raw-1')).toContain('✔ accepted  for iris/desk');
 });
 

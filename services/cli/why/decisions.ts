@@ -39,7 +39,8 @@ export async function allDecisions(
   const partition = partitionOf(rootId, (await log.bounds(topic)).length);
   const from = await log.offsetAt(topic, partition, startedAt - clockSlackMs);
   for await (const logged of log.scan({ topic, partition, from, limit: scanLimit })) {
-    if (logged.header?.rootId !== rootId) continue;
+    // By the key, since what the edge itself decides comes without a header.
+    if (logged.record.key?.toString('utf8') !== rootId) continue;
     const decoded = await codec.decode(decisions, logged.record.value);
     if (decoded.type !== 'value') continue;
     const key = identity(decoded.value);
