@@ -23,7 +23,7 @@ const olderNode = (process.env.PATH ?? '')
     }
   });
 
-test('an id of a connection, a binding and their ends survive the way through the real log', async () => {
+test('connections and bindings are put, listed and deleted over the real log, and no secret is printed', async () => {
   await signalbox(settings, 'migrate');
   const put = await signalbox(
     settings,
