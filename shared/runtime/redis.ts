@@ -44,14 +44,23 @@ export async function createRedisStore(settings: RedisSettings, log: Log): Promi
     ...(settings.password !== undefined && { password: settings.password.reveal() }),
     ...(settings.tlsCaFile !== undefined && { tls: { ca: await readFile(settings.tlsCaFile, 'utf8') } }),
   });
-  redis.on('error', (error: Error) => log.warn({ system: 'redis', reason: error.message }, 'connection failed'));
-  redis.on('ready', () => log.debug({ system: 'redis' }, 'connected'));
+  let lost: Error | undefined;
+  redis.on('error', (error: Error) => {
+    // Once for each time away, however often it is tried.
+    if (lost === undefined) log.warn({ system: 'redis', reason: error.message }, 'connection failed');
+    lost = error;
+  });
+  redis.on('ready', () => {
+    if (lost !== undefined) log.info({ system: 'redis' }, 'connected again');
+    lost = undefined;
+  });
 
   try {
     await redis.connect();
   } catch (error) {
     redis.disconnect();
-    throw failureOf('connect', error);
+    // What the client rejects with says only that it is closed.
+    throw failureOf('connect', lost ?? error);
   }
 
   const command: Command = (name, args) => redis.call(name, [...args]);
@@ -182,7 +191,8 @@ const unable =
 /** A failure as the port promises it. What Redis says of the command itself is a fault of ours and passes through. */
 function failureOf(operation: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof BusError || error instanceof z.ZodError) return error;
+  // The client attaches the command, and its arguments are rows: nothing for a log.
+  Reflect.deleteProperty(error, 'command');
   if (error.name === 'ReplyError' && !unable.test(error.message)) return error;
-  const reason = unable.exec(error.message)?.[1] ?? error.name;
-  return new BusError('infrastructure-unavailable', { system: 'redis', operation, reason }, error);
+  return new BusError('infrastructure-unavailable', { system: 'redis', operation, reason: error.message }, error);
 }
