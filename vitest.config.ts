@@ -6,6 +6,7 @@ export default defineConfig({
       {
         test: {
           name: 'pure',
+          sequence: { groupOrder: 0 },
           include: [
             'schemas/**/*.test.ts',
             'shared/**/*.test.ts',
@@ -19,6 +20,8 @@ export default defineConfig({
       {
         test: {
           name: 'simulation',
+          // One group after another: each takes the whole machine, and what waits for real time should have it.
+          sequence: { groupOrder: 1 },
           include: ['test/simulation/**/*.test.ts'],
           testTimeout: 300_000,
         },
@@ -26,6 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          sequence: { groupOrder: 2 },
           include: ['test/**/*.int.test.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
