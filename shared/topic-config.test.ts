@@ -11,6 +11,7 @@ test('a topic that keeps days deletes by time', () => {
       'retention.ms': '604800000',
       'retention.bytes': '-1',
       'message.timestamp.type': 'LogAppendTime',
+      'compression.type': 'uncompressed',
       'max.message.bytes': '1048576',
     },
   });
@@ -34,6 +35,7 @@ test('a compacted topic on three brokers bears the loss of one', () => {
     'delete.retention.ms': '86400000',
     'max.compaction.lag.ms': '86400000',
     'message.timestamp.type': 'LogAppendTime',
+    'compression.type': 'uncompressed',
     'max.message.bytes': '99',
     'min.insync.replicas': '2',
   });

@@ -40,6 +40,8 @@ export function topicShapeOf(
     config: {
       ...retentionOf(topic.keep),
       'message.timestamp.type': 'LogAppendTime',
+      // Whatever a client from outside compresses with, readers here get records that they can decode.
+      'compression.type': 'uncompressed',
       'max.message.bytes': String(topic.maxBytes ?? defaultMaxBytes),
       // With three brokers one may be away; with fewer, two would stop all writes as soon as one is.
       ...(deployment.replicas >= 3 && { 'min.insync.replicas': '2' }),
