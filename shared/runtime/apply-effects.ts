@@ -155,6 +155,8 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
     if (partitionOf(input.key(value), scope.partitionsOf(input.name)) !== partition) {
       throw new RangeError('a timer for another partition');
     }
+    // It would fail when it is due, again and again, with no record left to reject.
+    codec.encode(input, value);
     const json = JSON.stringify({ rootId: message.rootId, causeId: message.id, value });
     timers.set(key, { set: { key, id: effectId(message.id, String(index)), dueAt, json } });
   };
