@@ -253,9 +253,11 @@ export async function openPartition(
     },
 
     async checkFence() {
+      const asked = position;
       const fence = await store.fence(slot);
       idleSince = clock.now();
-      return fence === position.fence ? 'handled' : 'reopen';
+      // A batch that was saved meanwhile has compared for itself.
+      return fence === asked.fence || position !== asked ? 'handled' : 'reopen';
     },
   };
 }
