@@ -76,6 +76,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const committed = new Map<number, bigint>();
   const running = new Set<Promise<unknown>>();
   const stopping = new AbortController();
+  const leaving = Promise.withResolvers<void>();
   const counts = await partitionCounts(options);
   const generation = await store.generation(stage.name);
   const tables: Record<string, unknown> = {};
@@ -131,12 +132,13 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     async onCalls(partition, pending) {
       // Uncommitted, a call would be made again after the store lost its newest writes. Where the partition goes to another
       // owner first, the attempt stays unanswered, as after a crash.
-      while (held.has(partition) && !stopping.signal.aborted) {
+      while (held.has(partition)) {
         try {
           await commit();
           return calls.start(partition, pending);
         } catch (error) {
           if (!isUnavailable(error)) throw error;
+          if (stopping.signal.aborted) return;
           await clock.sleep(runtime.retryMs, stopping.signal);
         }
       }
@@ -166,8 +168,13 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     },
     async batch(partition, batch) {
       const mine = held.get(partition);
-      if (mine === undefined || stopping.signal.aborted) return batch.records[0]?.offset ?? batch.next;
+      const first = batch.records[0]?.offset ?? batch.next;
+      // Answered at once, it would be read again and again for as long as the stop takes.
+      if (stopping.signal.aborted) await leaving.promise;
+      if (mine === undefined || stopping.signal.aborted) return first;
       const started = clock.now();
+      if (mine.lag === 0n) mine.movedAt = started;
+      mine.lag = batch.end - first;
       const handled = await track(mine.open.handle(batch.records));
       observer.batch(stage, partition, batch, clock.now() - started);
       if (handled === 'reopen') {
@@ -240,13 +247,16 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     },
     async stop() {
       stopping.abort();
-      await Promise.allSettled([...running, calls.idle()]);
+      // A batch that runs may have calls to make yet.
+      await Promise.allSettled([...running]);
+      await calls.idle();
       try {
         await commit();
       } catch (error) {
         // Not committed means folded silently less far: nothing is lost, some outputs are sent again and dropped.
         log.warn({ stage: stage.name, code: error instanceof BusError ? error.code : 'unknown' }, 'last commit failed');
       }
+      leaving.resolve();
       await membership.leave();
       for (const partition of held.keys()) drop(partition);
       await Promise.all(opened.map((table) => table.close()));
