@@ -18,15 +18,22 @@ export function createPublisher(options: {
   readonly codec: Codec;
   readonly sender: Sender;
 }): Publisher {
-  const counts = new Map<string, number>();
+  const counts = new Map<string, Promise<number>>();
 
-  const countOf = async (topic: string): Promise<number> => {
-    const known = counts.get(topic);
-    if (known !== undefined) return known;
+  const ask = async (topic: string): Promise<number> => {
     const offsets = await options.bus.offsets(topic);
     if (offsets === undefined) throw new BusError('topic-missing', { topic });
-    counts.set(topic, offsets.length);
     return offsets.length;
+  };
+
+  /** Asked once for all who wait for it, so that they go on in the order in which they came. */
+  const countOf = (topic: string): Promise<number> => {
+    const known = counts.get(topic);
+    if (known !== undefined) return known;
+    const count = ask(topic);
+    counts.set(topic, count);
+    count.catch(() => counts.delete(topic));
+    return count;
   };
 
   const append = async (topic: string, key: string, value: Buffer | null) => {
@@ -37,7 +44,7 @@ export function createPublisher(options: {
   };
 
   return {
-    publish: (topic, value) => append(topic.name, topic.key(value), options.codec.encode(topic, value)),
+    publish: async (topic, value) => append(topic.name, topic.key(value), options.codec.encode(topic, value)),
     remove: (topic, key) => append(topic.name, key, null),
   };
 }
