@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { deadLetters } from '../../schemas/dead-letter.ts';
 import type { CallAnswer, CallRequest } from '../stage/effects.ts';
+import type { AnyStage } from '../stage/stage.ts';
 import { type Ask, counted, counting } from '../testing/counting-stage.ts';
 import { type CountingProcess, countingWorld, runtimeWith } from '../testing/counting-world.ts';
 import { runUntil, settle } from '../testing/settle.ts';
@@ -406,7 +407,8 @@ describe('what it cannot do without', () => {
 
   test('is a topic of its tables', async () => {
     const world = await stageWorld();
-    const stage = { ...counting, tables: { others: { ...counted, name: 'others' } } };
+    const known: AnyStage = counting;
+    const stage: AnyStage = { ...known, tables: { others: { ...counted, name: 'others' } } };
     await expect(world.run({ stage })).rejects.toMatchObject({ code: 'topic-missing' });
   });
 
