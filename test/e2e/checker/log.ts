@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka, logLevel } from 'kafkajs';
+
+/** A record as it lies in the log, read without any code of the product. */
+export interface LogRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: bigint;
+  readonly at: number;
+  readonly key: string;
+  /** The JSON behind the frame; undefined when the bytes are no frame. */
+  readonly value: unknown;
+  readonly rootId?: string;
+  /** `<topic>/<partition>/<offset>/<effect>` of the record that it was made from. */
+  readonly from?: string;
+}
+
+/** All records of some topics, each topic in the order of its partitions and offsets. */
+export type Log = ReadonlyMap<string, readonly LogRecord[]>;
+
+export const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}/${offset}`;
+
+/** A zero byte, four bytes of a schema id, JSON. */
+export function readFrame(bytes: Buffer | null): unknown {
+  if (bytes === null || bytes.length < 6 || bytes[0] !== 0) return undefined;
+  return JSON.parse(bytes.toString('utf8', 5));
+}
+
+/** `1`, root, cause, then fields with a tag: parted by spaces, percent-encoded. */
+export function readHeader(bytes: Buffer | undefined): { readonly rootId?: string; readonly from?: string } {
+  const [version, root, , ...fields] = bytes?.toString('utf8').split(' ') ?? [];
+  if (version !== '1' || root === undefined) return {};
+  const from = fields.find((field) => field.startsWith('f='));
+  return { rootId: decodeURIComponent(root), ...(from !== undefined && { from: decodeURIComponent(from.slice(2)) }) };
+}
+
+/** Reads topics from their first records to what are their ends now, with a client and a group of its own. */
+export async function readLog(brokers: readonly string[], topics: readonly string[]): Promise<Log> {
+  const kafka = new Kafka({ brokers: [...brokers], clientId: 'checker', logLevel: logLevel.NOTHING });
+  const [admin, groupId] = [kafka.admin(), `checker-${randomUUID()}`];
+  const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 100 });
+  await Promise.all([admin.connect(), consumer.connect()]);
+  const records = new Map<string, LogRecord[]>(topics.map((topic) => [topic, []]));
+  const left = new Map<string, bigint>();
+  for (const topic of topics) {
+    for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
+      if (BigInt(high) > BigInt(low)) left.set(`${topic}/${partition}`, BigInt(high));
+    }
+  }
+  const done = Promise.withResolvers<void>();
+  if (left.size === 0) done.resolve();
+  consumer.on('consumer.crash', ({ payload }) => done.reject(payload.error));
+  await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+  await consumer.run({
+    autoCommit: false,
+    async eachBatch({ batch: { topic, partition, messages } }) {
+      const end = left.get(`${topic}/${partition}`) ?? 0n;
+      for (const { offset, timestamp, key, value, headers } of messages) {
+        if (BigInt(offset) >= end) continue;
+        const sb = headers?.sb;
+        records.get(topic)?.push({
+          topic,
+          partition,
+          offset: BigInt(offset),
+          at: Number(timestamp),
+          key: key?.toString('utf8') ?? '',
+          value: readFrame(value),
+          ...readHeader(Buffer.isBuffer(sb) ? sb : undefined),
+        });
+      }
+      if (BigInt(messages.at(-1)?.offset ?? -1) + 1n >= end) left.delete(`${topic}/${partition}`);
+      if (left.size === 0) done.resolve();
+    },
+  });
+  await done.promise;
+  await consumer.disconnect();
+  await admin.deleteGroups([groupId]);
+  await admin.disconnect();
+  for (const list of records.values()) {
+    list.sort((a, b) => a.partition - b.partition || (a.offset < b.offset ? -1 : 1));
+  }
+  return records;
+}
+
+/** What a reader sees who drops every record whose origin came up before; in the order of the log. */
+export function firstAppearances(records: readonly LogRecord[]): readonly LogRecord[] {
+  const seen = new Set<string>();
+  return records.filter(({ from }) => {
+    if (from === undefined) return true;
+    const isNew = !seen.has(from);
+    seen.add(from);
+    return isNew;
+  });
+}
+
+/** Each record with the time that decisions on it know: of its partition the latest so far, repeats included. */
+export function withTimes(records: readonly LogRecord[]): readonly LogRecord[] {
+  const latest = new Map<number, number>();
+  return records.map((record) => {
+    const at = Math.max(latest.get(record.partition) ?? 0, record.at);
+    latest.set(record.partition, at);
+    return { ...record, at };
+  });
+}

@@ -1,0 +1,45 @@
+import { Redis } from 'ioredis';
+
+/** A row as it is kept: its value, and when it ends in message time. */
+export interface Row {
+  readonly v: unknown;
+  readonly x?: number;
+}
+
+/** Rows by `<stage>/<partition>/<projection>:<key>`. */
+export type Rows = ReadonlyMap<string, Row>;
+
+/** The name under which Redis keeps a row. */
+export const redisKey = (generation: number, name: string): string => {
+  const [, stage, partition, row] = /^([^/]+)\/(\d+)\/(.*)$/s.exec(name) ?? [];
+  return `sb:${generation}:{${stage}:${partition}}:${row}`;
+};
+
+/** All rows of some stages, as Redis has them now. */
+export async function readRows(redisUrl: string, stages: readonly string[]): Promise<Rows> {
+  const redis = new Redis(redisUrl);
+  const rows = new Map<string, Row>();
+  try {
+    for (const stage of stages) {
+      const generation = (await redis.get(`sb:generation:${stage}`)) ?? '1';
+      const prefix = new RegExp(`^sb:${generation}:\\{${stage}:(\\d+)\\}:([^:]+:.*)$`, 's');
+      for await (const found of redis.scanStream({ match: `sb:${generation}:{${stage}:*`, count: 1_000 })) {
+        // Keys come as texts, in lists of any length; the same one may come twice.
+        const named = (found as string[]).flatMap((key) => {
+          const [, partition, row] = prefix.exec(key) ?? [];
+          return row === undefined ? [] : [{ key, name: `${stage}/${partition}/${row}` }];
+        });
+        if (named.length === 0) continue;
+        const texts = await redis.mget(named.map(({ key }) => key));
+        for (const [index, { name }] of named.entries()) {
+          const text = texts[index];
+          // The one form in which rows are kept.
+          if (typeof text === 'string') rows.set(name, JSON.parse(text) as Row);
+        }
+      }
+    }
+  } finally {
+    redis.disconnect();
+  }
+  return rows;
+}
