@@ -12,13 +12,12 @@ import { RawProviderFact, rawProviderFacts } from '../../schemas/raw-provider-fa
 import { stage as filter } from '../../services/filter/stage.ts';
 import { stage as mirrorProjector } from '../../services/mirror-projector/stage.ts';
 import { normalizer } from '../../services/normalizer/normalizer.ts';
-import { jsonSchemaText, subjectOf } from '../../shared/json-schema.ts';
 import { partitionOf } from '../../shared/partition.ts';
 import { type AnyProvider, defineProvider, issuesOf, type ProviderFact } from '../../shared/provider.ts';
-import { type Codec, createCodec } from '../../shared/runtime/codec.ts';
 import type { Faults } from '../../shared/runtime/memory/faults.ts';
 import { createSimulation, type Simulation } from '../../shared/runtime/memory/simulation.ts';
 import type { AnyStage } from '../../shared/stage/stage.ts';
+import { codecFromAbove, registerAll } from './from-above.ts';
 import { allRules, type Rules, startFleet } from './stage-fleet.ts';
 
 export const partitions = 2;
@@ -136,13 +135,13 @@ export interface PipelineSimulation extends Simulation {
 export async function runPipeline(run: PipelineRun): Promise<PipelineSimulation> {
   const simulation = createSimulation({ seed: run.seed, faults: run.faults, maxBatch: 4 });
   const { random } = simulation;
-  for (const topic of written) simulation.register(subjectOf(topic), jsonSchemaText(topic));
+  registerAll(simulation, written);
   simulation.createTopics(written.map(({ name }) => ({ name, partitions })));
 
   const outside = simulation.process('outside');
   const publish = async (): Promise<void> => {
     // Ids were given from above: what is outside of the pipeline suffers no faults of a registry.
-    const codec = await testCodecOf(simulation);
+    const codec = await codecFromAbove(simulation, written);
     const append = async (topic: string, key: string, value: Buffer): Promise<void> => {
       for (;;) {
         try {
@@ -188,18 +187,6 @@ export async function runPipeline(run: PipelineRun): Promise<PipelineSimulation>
   await simulation.run({ quietMs: 1_500, before });
   return { ...simulation, steps: () => steps };
 }
-
-/** A codec over the ids that the simulation registered. */
-const testCodecOf = (simulation: Simulation): Promise<Codec> =>
-  createCodec({
-    writes: written,
-    registry: {
-      idOf: async (subject, schema) => simulation.register(subject, schema),
-      lookUp: async () => ({ type: 'unknown' }),
-      check: async () => undefined,
-      register: async (subject, schema) => simulation.register(subject, schema),
-    },
-  });
 
 /** The next raw fact: few channels and entries, so that edits, repeats, removals and late arrivals all meet. */
 function scriptedFact(index: number, pick: (count: number) => number): RawProviderFact {

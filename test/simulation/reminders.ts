@@ -1,11 +1,10 @@
 import { deadLetters } from '../../schemas/dead-letter.ts';
 import { decisions } from '../../schemas/decision.ts';
 import type { Topic } from '../../schemas/define.ts';
-import { jsonSchemaText, subjectOf } from '../../shared/json-schema.ts';
 import { partitionOf } from '../../shared/partition.ts';
-import { createCodec } from '../../shared/runtime/codec.ts';
 import { createSimulation, type Simulation } from '../../shared/runtime/memory/simulation.ts';
 import { type Ask, asks, counted, counting } from '../../shared/testing/counting-stage.ts';
+import { codecFromAbove, registerAll } from './from-above.ts';
 import type { PipelineRun } from './pipeline.ts';
 import { allRules, startFleet } from './stage-fleet.ts';
 
@@ -17,17 +16,9 @@ const written: readonly Topic[] = [asks as Topic, counted as Topic, decisions as
 export async function runReminders(run: PipelineRun): Promise<Simulation> {
   const simulation = createSimulation({ seed: run.seed, faults: run.faults, maxBatch: 4 });
   const { random } = simulation;
-  for (const topic of written) simulation.register(subjectOf(topic), jsonSchemaText(topic));
+  registerAll(simulation, written);
   simulation.createTopics(written.map(({ name }) => ({ name, partitions })));
-  const codec = await createCodec({
-    writes: written,
-    registry: {
-      idOf: async (subject, schema) => simulation.register(subject, schema),
-      lookUp: async () => ({ type: 'unknown' }),
-      check: async () => undefined,
-      register: async (subject, schema) => simulation.register(subject, schema),
-    },
-  });
+  const codec = await codecFromAbove(simulation, written);
   const outside = simulation.process('outside');
   let published = false;
   const publish = async (): Promise<void> => {

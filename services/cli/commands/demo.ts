@@ -1,22 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { type Decision, decisions } from '../../../schemas/decision.ts';
+import type { Decision } from '../../../schemas/decision.ts';
 import { BusError } from '../../../shared/errors.ts';
-import type { Environment } from '../../../shared/runtime/connection-settings.ts';
-import { createLog } from '../../../shared/runtime/log.ts';
 import { defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
-import { openContext } from '../open-context.ts';
 import { configure } from '../serving/configure.ts';
-import {
-  embeddedInfrastructure,
-  type LocalInfrastructure,
-  migrateLocal,
-  realInfrastructure,
-} from '../serving/local-infrastructure.ts';
+import { type LocalProduct, runLocalProduct, watchDecisions } from '../serving/local-product.ts';
 import { githubSamples, type Sample, sendSample } from '../serving/samples.ts';
-import { type Serving, serve } from '../serving/serve.ts';
-import { serviceNames } from '../serving/start-services.ts';
 import { table } from '../style.ts';
 import { findDecided } from '../why/find.ts';
 import type { JourneyReport } from '../why/report.ts';
@@ -48,114 +38,59 @@ export const demo = defineCommand({
   }),
 
   async run({ keep, embedded }, context) {
-    const { terminal, clock } = context;
-    // A demonstration chooses its ports by itself, so that it runs beside anything else.
-    const given: Environment = { ...context.given, INGRESS_PORT: '0' };
-    const log = createLog(context.given.SIGNALBOX_LOG_LEVEL ?? 'error');
-    const stop = new AbortController();
-    process.once('SIGINT', () => stop.abort());
-    process.once('SIGTERM', () => stop.abort());
-    if (embedded) terminal.note('Everything is in memory: nothing survives this process.');
-    const infrastructure = embedded
-      ? embeddedInfrastructure(given)
-      : await realInfrastructure({
-          given,
-          folder: process.cwd(),
-          name: 'demo',
-          keepData: false,
-          report: terminal.note,
-        });
-    try {
-      if (stop.signal.aborted) return undefined;
-      const migrated = await migrateLocal(infrastructure, { clock, log, stop: stop.signal });
-      terminal.note(`Created ${migrated.length} topics and registered their schemas.`);
-      const end = await serve({
-        names: serviceNames,
-        ...infrastructure,
-        clock,
-        stop: stop.signal,
-        log,
-        onStarted: async (serving) => {
-          await play(serving, infrastructure, context);
-          if (!keep) return stop.abort();
-          terminal.note(
-            `Webhooks: ${serving.ingressUrl}/webhooks/v1/…   Probes and metrics: ${serving.probeUrl}/readyz, /metrics`,
-          );
-          terminal.note('Ctrl-C stops it.');
-        },
-      });
-      if (end.type === 'failed') throw end.error;
-    } finally {
-      terminal.note('Stopping.');
-      await infrastructure.stop();
-    }
+    await runLocalProduct(context, {
+      embedded,
+      // A demonstration chooses its ports by itself, so that it runs beside anything else.
+      given: { ...context.given, INGRESS_PORT: '0' },
+      name: 'demo',
+      keepData: false,
+      logLevel: 'error',
+      async onStarted(product) {
+        await play(product);
+        if (!keep) return product.stop();
+        const { ingressUrl, probeUrl } = product;
+        context.terminal.note(
+          `Webhooks: ${ingressUrl}/webhooks/v1/…   Probes and metrics: ${probeUrl}/readyz, /metrics`,
+        );
+        context.terminal.note('Ctrl-C stops it.');
+      },
+    });
     return undefined;
   },
 
   show: () => '',
 });
 
-/** Sends the samples, waits until each has an outcome, and tells the journey of one. */
-async function play(serving: Serving, infrastructure: LocalInfrastructure, outer: CommandContext): Promise<void> {
-  const { terminal, clock, log } = outer;
-  const { environment, openPorts } = infrastructure;
-  const { context, close } = openContext({
-    given: environment,
-    environment: () => environment,
-    terminal,
-    clock,
-    log,
-    openPorts,
-    present: outer.present,
+/** Sends the samples, waits until each has an outcome, and tells the journeys of one. */
+async function play({ world, ingressUrl: url = '', context }: LocalProduct): Promise<void> {
+  const { terminal } = context;
+  const webhookSecret = randomBytes(16).toString('hex');
+  await configure(context, { connection: { id: connectionId, provider: 'github', config: { webhookSecret } }, routes });
+  const names = routes.map(({ agentUid, name }) => `${agentUid}/${name}`);
+  terminal.note(`Connection ${connectionId} joins GitHub to ${names.join(' and ')}.`);
+
+  const outcomes = new Map<string, Decision[]>();
+  const countOf = ({ eventId }: Sample): number => outcomes.get(eventId)?.length ?? 0;
+  const stopWatching = await watchDecisions(world, (decision) => {
+    const eventId = decision.about.providerEventId;
+    if (eventId !== undefined) outcomes.set(eventId, [...(outcomes.get(eventId) ?? []), decision]);
   });
-  try {
-    const webhookSecret = randomBytes(16).toString('hex');
-    await configure(context, {
-      connection: { id: connectionId, provider: 'github', config: { webhookSecret } },
-      routes,
-    });
-    terminal.note(
-      `Connection ${connectionId} joins GitHub to ${routes.map(({ agentUid, name }) => `${agentUid}/${name}`).join(' and ')}.`,
-    );
+  const samples = githubSamples(connectionId, webhookSecret);
+  const sample = samples.find(({ name }) => name === told);
+  if (sample === undefined) throw new BusError('start-failed', { problem: `no sample ${told}` });
+  terminal.note(`Sent ${samples.length} recorded payloads, signed: ${await sendAll(url, samples, context)}.`);
+  await until(context, () => samples.every((each) => countOf(each) > 0));
+  terminal.note(`Sent ${told} again, as GitHub does on a redelivery: ${await sendAll(url, [sample], context)}.`);
+  terminal.note(`Sent ${told} with one byte changed: ${await sendAll(url, [tampered(sample)], context)}.`);
+  await until(context, () => countOf(sample) >= deliveries * routes.length);
+  await stopWatching();
 
-    const outcomes = new Map<string, Decision[]>();
-    const codec = await context.codec();
-    const tail = await serving.world.bus.tail(decisions.name, (_partition, record) => {
-      const decoded = codec.decode(decisions, record.value);
-      void Promise.resolve(decoded).then((read) => {
-        const eventId = read.type === 'value' ? read.value.about.providerEventId : undefined;
-        if (read.type === 'value' && eventId !== undefined)
-          outcomes.set(eventId, [...(outcomes.get(eventId) ?? []), read.value]);
-      });
-    });
-    await tail.ready;
-
-    const url = serving.ingressUrl ?? '';
-    const samples = githubSamples(connectionId, webhookSecret);
-    terminal.note(`Sent ${samples.length} recorded payloads, signed: ${await sendAll(url, samples, context)}.`);
-    await until(context, () => samples.every(({ eventId }) => (outcomes.get(eventId)?.length ?? 0) > 0));
-    const sample = samples.find(({ name }) => name === told);
-    if (sample === undefined) throw new BusError('start-failed', { problem: `no sample ${told}` });
-    const once = outcomes.get(sample.eventId)?.length ?? 0;
-    terminal.note(`Sent ${told} again, as GitHub does on a redelivery: ${await sendAll(url, [sample], context)}.`);
-    terminal.note(`Sent ${told} with one byte changed: ${await sendAll(url, [tampered(sample)], context)}.`);
-    await until(context, () => (outcomes.get(sample.eventId)?.length ?? 0) >= deliveries * once);
-    await tail.close();
-
-    terminal.out(
-      `\n${table(
-        ['payload', 'outcome'],
-        samples.map(({ name, eventId }) => [
-          name,
-          [...new Set((outcomes.get(eventId) ?? []).map(describe))].join(', '),
-        ]),
-        terminal.style,
-      )}\n`,
-    );
-    terminal.out(`${await journeysOf(sample.eventId, context)}\n`);
-  } finally {
-    await close();
-  }
+  const rows = samples.map(({ name, eventId }) => [
+    name,
+    [...new Set((outcomes.get(eventId) ?? []).map(describe))].join(', '),
+  ]);
+  terminal.out(`\n${table(['payload', 'outcome'], rows, terminal.style)}\n`);
+  terminal.out(`${await journeysOf(sample.eventId, context)}\n`);
 }
 
 const tampered = (sample: Sample): Sample => ({ ...sample, body: sample.body.replace('created', 'createD') });
