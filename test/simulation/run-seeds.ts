@@ -4,7 +4,8 @@ import type { Rules } from './stage-fleet.ts';
 
 /** What one worker does. */
 export interface SeedOrder {
-  readonly scenario: 'pipeline' | 'reminders';
+  /** In `deaths` the seed is the step at which all processes die. */
+  readonly scenario: 'pipeline' | 'reminders' | 'deaths';
   readonly from: number;
   readonly to: number;
   readonly step: number;

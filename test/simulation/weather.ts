@@ -14,3 +14,6 @@ export const storm: Omit<PipelineRun, 'seed'> = {
     lateMs: 400,
   },
 };
+
+/** A short run in which nothing goes wrong but what a test adds. */
+export const calm: PipelineRun = { seed: 1, facts: 4, disturbances: 0, faults: {} };
