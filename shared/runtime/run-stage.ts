@@ -5,7 +5,7 @@ import { BusError } from '../errors.ts';
 import type { CallAnswer, CallRequest } from '../stage/effects.ts';
 import type { AnyStage } from '../stage/stage.ts';
 import type { PendingCall } from './apply-effects.ts';
-import type { Bus, Membership, OutgoingRecord, RecordBatch } from './bus.ts';
+import type { Bus, Membership, OutgoingRecord, PartitionOwner, RecordBatch } from './bus.ts';
 import type { Clock } from './clock.ts';
 import type { Codec } from './codec.ts';
 import { type FoldedRecord, isUnavailable } from './fold.ts';
@@ -78,23 +78,25 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const stopping = new AbortController();
   const leaving = Promise.withResolvers<void>();
   const counts = await partitionCounts(options);
-  const generation = await store.generation(stage.name);
+  const generation = await inReach(options, () => store.generation(stage.name));
   const tables: Record<string, unknown> = {};
   const opened: OpenTable<unknown>[] = [];
 
   for (const [name, topic] of Object.entries((stage.tables ?? {}) as Record<string, Topic>)) {
-    const table = await openTable({
-      topic,
-      bus,
-      codec,
-      clock,
-      retryMs: runtime.retryMs,
-      onProblem: ({ offset, ...problem }) =>
-        log.error(
-          { stage: stage.name, ...problem, offset: String(offset) },
-          'configuration record unreadable, last good one kept',
-        ),
-    });
+    const table = await inReach(options, () =>
+      openTable({
+        topic,
+        bus,
+        codec,
+        clock,
+        retryMs: runtime.retryMs,
+        onProblem: ({ offset, ...problem }) =>
+          log.error(
+            { stage: stage.name, ...problem, offset: String(offset) },
+            'configuration record unreadable, last good one kept',
+          ),
+      }),
+    );
     opened.push(table);
     tables[name] = table.table;
   }
@@ -158,7 +160,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     return work;
   };
 
-  membership = await bus.join(groupOf(stage.name), input.name, {
+  const owner: PartitionOwner = {
     async assigned(partition, position) {
       drop(partition);
       const open = await openPartition(context, { stage: stage.name, partition, generation }, position);
@@ -193,7 +195,8 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       return next;
     },
     revoked: drop,
-  });
+  };
+  membership = await inReach(options, () => bus.join(groupOf(stage.name), input.name, owner));
 
   const look = async (): Promise<void> => {
     const now = clock.now();
@@ -265,22 +268,27 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   };
 }
 
+/** Asks again until what is asked is in reach. */
+async function inReach<T>({ clock, runtime }: StageOptions, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await clock.sleep(runtime.retryMs);
+    }
+  }
+}
+
 /** The partition counts of all topics that a stage reads or writes. */
-async function partitionCounts({ stage, bus, clock, runtime }: StageOptions): Promise<ReadonlyMap<string, number>> {
+async function partitionCounts(options: StageOptions): Promise<ReadonlyMap<string, number>> {
+  const { stage, bus } = options;
   const topics: readonly Topic[] = [stage.input, ...stage.outputs, decisions as Topic, deadLetters as Topic];
   const counts = new Map<string, number>();
   for (const { name } of topics) {
-    for (;;) {
-      try {
-        const offsets = await bus.offsets(name);
-        if (offsets === undefined) throw new BusError('topic-missing', { topic: name });
-        counts.set(name, offsets.length);
-        break;
-      } catch (error) {
-        if (!isUnavailable(error)) throw error;
-        await clock.sleep(runtime.retryMs);
-      }
-    }
+    const offsets = await inReach(options, () => bus.offsets(name));
+    if (offsets === undefined) throw new BusError('topic-missing', { topic: name });
+    counts.set(name, offsets.length);
   }
   return counts;
 }
