@@ -392,6 +392,32 @@ describe('how it does', () => {
   });
 });
 
+describe('while something is away', () => {
+  test('the log of a waiting stage has a line now and then, not one for each try', async () => {
+    const world = await stageWorld({ runtime: { tickMs: 100, fenceCheckMs: 1_000 } });
+    const mine = await world.start();
+    let away = false;
+    let tries = 0;
+    const store: CountingProcess['store'] = {
+      ...mine.store,
+      async fence(slot) {
+        const fence = await mine.store.fence(slot);
+        if (!away) return fence;
+        tries++;
+        throw unavailable('as the test wants it');
+      },
+    };
+    await world.run({ on: { ...mine, store } });
+    away = true;
+    await world.pass(120_000);
+    const lines = world.phrases.filter((phrase) => phrase === 'waiting').length;
+    expect([tries > 50, lines >= 2 && lines <= 5, world.reopened()]).toEqual([true, true, 0]);
+    away = false;
+    await world.ask(count('a', 1));
+    await world.until(() => emitted(world).length === 1);
+  });
+});
+
 describe('what it cannot do without', () => {
   test.each(['asks', 'counted', 'decisions', 'dead-letters'])('is the topic %s', async (missing) => {
     const world = await stageWorld();

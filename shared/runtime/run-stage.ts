@@ -62,6 +62,9 @@ export interface RunningStage {
 /** The consumer group of a stage. */
 export const groupOf = (stage: string): string => `signalbox.${stage}`;
 
+/** How often the log says that a stage waits, however often it tries. */
+const waitingToldMs = 30_000;
+
 interface Held {
   readonly open: OpenPartition;
   movedAt: number;
@@ -219,6 +222,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     await commit();
   };
 
+  let toldAt = Number.NEGATIVE_INFINITY;
   const ticking = (async () => {
     while (!stopping.signal.aborted) {
       await clock.sleep(runtime.tickMs, stopping.signal);
@@ -227,6 +231,8 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       } catch (error) {
         // The next tick tries again; what it does is safe to do late.
         if (!isUnavailable(error)) throw error;
+        if (clock.now() - toldAt < waitingToldMs) continue;
+        toldAt = clock.now();
         log.warn({ stage: stage.name, code: 'infrastructure-unavailable' }, 'waiting');
       }
     }
