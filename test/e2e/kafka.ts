@@ -65,12 +65,12 @@ export async function connectOutside(at: {
 const heldOf = async (admin: Admin, topic: string): Promise<number> =>
   (await admin.fetchTopicOffsets(topic)).reduce((sum, { high }) => sum + Number(high), 0);
 
-/** The stages of the pipeline, upstream first, with what each reads and where its progress shows. */
+/** The stages of the pipeline, upstream first, with what each reads and what it sends on. */
 export const pipelineStages = [
-  { stage: 'normalizer', input: 'raw-provider-facts' },
-  { stage: 'filter', input: 'normalized-facts' },
-  { stage: 'mirror-projector', input: 'accepted-facts' },
-  { stage: 'decision-journal', input: 'decisions' },
+  { stage: 'normalizer', input: 'raw-provider-facts', output: 'normalized-facts' },
+  { stage: 'filter', input: 'normalized-facts', output: 'accepted-facts' },
+  { stage: 'mirror-projector', input: 'accepted-facts', output: 'actor-events' },
+  { stage: 'decision-journal', input: 'decisions', output: undefined },
 ] as const;
 
 /**

@@ -1,15 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { settingsOf, signalboxJson } from '../integration/signalbox.ts';
 import { type Checked, checkLoad, type Load, rootOf, type Snapshot, takeSnapshot } from './checker/check.ts';
+import type { RawFact } from './checker/contract.ts';
 import type { LogRecord } from './checker/log.ts';
-import { readRows, redisKey } from './checker/rows.ts';
+import { redisKey } from './checker/rows.ts';
 import { connectOutside, isSettled, type OutsideClient, pipelineStages } from './kafka.ts';
 import { githubLoad, tellsOfComment } from './load.ts';
 import { isReady, runServices, type ServiceProcess, stop } from './product.ts';
 
-const [facts, channels, rounds, chunk, mostBehind] = [5_000, 50, 2, 100, 500];
+const [facts, channels, rounds, chunk, mostBehind, leastLeft, mostLooks] = [5_000, 50, 2, 100, 500, 50, 40];
 const infrastructure = inject('infrastructure');
 const settings = {
   ...settingsOf(infrastructure),
@@ -31,6 +32,7 @@ const routes: Load['routes'] = [
 const loadOf = (mark: string): Load => ({ mark, routes, tells: tellsOfComment });
 const disturbed = loadOf(`${run}-disturbed`);
 const steady = loadOf(`${run}-steady`);
+const edged = loadOf(`${run}-edge`);
 
 const running = new Map<string, ServiceProcess>();
 const redis = new Redis(infrastructure.redisUrl);
@@ -87,23 +89,46 @@ async function publishWhile(
   return records.length;
 }
 
+interface Look {
+  readonly applied: number;
+  readonly held: number;
+  readonly sent: number;
+}
+
+const lookAt = async ({ stage, input, output }: (typeof pipelineStages)[number]): Promise<Look> => ({
+  sent: output === undefined ? 0 : await client.held(output),
+  applied: await applied(stage),
+  held: await client.held(input),
+});
+
+/** Whether a stage has just sent what it has not yet saved, or at least has just saved, and has more to do. */
+const isInTheMiddle = (before: Look, now: Look, looks: number): boolean => {
+  if (now.held - now.applied < leastLeft) return false;
+  if (now.sent > before.sent && now.applied === before.applied) return true;
+  return looks > (now.sent === 0 ? 0 : mostLooks) && now.applied > before.applied;
+};
+
 /** Kills a stage in the middle of its work, and starts it again. Answers once it is dead; `again`, once it moved on. */
-async function kill({ stage, input }: (typeof pipelineStages)[number]) {
+async function kill(which: (typeof pipelineStages)[number]) {
+  const { stage, input } = which;
   const victim = running.get(stage);
   if (victim === undefined) throw new Error(`${stage} does not run`);
-  let last = await applied(stage);
-  await vi.waitUntil(async () => {
-    const [now, held] = [await applied(stage), await client.held(input)];
-    const isInTheMiddle = now > last && held > now;
-    last = now;
-    return isInTheMiddle;
-  }, patience);
+  let [before, looks] = [await lookAt(which), 0];
+  await vi.waitUntil(
+    async () => {
+      const now = await lookAt(which);
+      const isRightMoment = isInTheMiddle(before, now, looks++);
+      before = now;
+      return isRightMoment;
+    },
+    { ...patience, interval: 2 },
+  );
   victim.child.kill('SIGKILL');
   const killedAt = performance.now();
   expect(await victim.ended).toMatchObject({ code: null, signal: 'SIGKILL' });
   const [done, held] = [await applied(stage), await client.held(input)];
   expect(held).toBeGreaterThan(done);
-  say(`${stage} killed after ${done} records, ${held - done} before it`);
+  say(`${stage} killed after ${done} records, ${held - done} before it, at look ${looks}`);
 
   const restart = async (): Promise<void> => {
     const next = await runServices([stage], settings);
@@ -159,7 +184,9 @@ test('every stage is killed in the middle of its work, twice, and nothing is los
   await vi.waitUntil(() => isSettled(client), patience);
   say(`settled: ${perSecond(published, startedAt)}, dead times included`);
 
-  const { problems, counts } = checkLoad(await takeSnapshot(infrastructure), disturbed);
+  snapshot = await takeSnapshot(infrastructure, disturbed.mark);
+  say('log and rows are read');
+  const { problems, counts } = checkLoad(snapshot, disturbed);
   say(`checked: ${listed(counts)}`);
   expect(problems).toEqual([]);
   expect(counts.raw).toBe(published);
@@ -180,19 +207,80 @@ test('the same stages take a load that nothing disturbs', async () => {
     `${records.length} facts handled in ${seconds(performance.now() - startedAt)}, ${perSecond(records.length, startedAt)}`,
   );
   await vi.waitUntil(() => isSettled(client), patience);
-  snapshot = await takeSnapshot(infrastructure);
+  snapshot = await takeSnapshot(infrastructure, steady.mark);
   const { problems, counts } = checkLoad(snapshot, steady);
   say(`checked: ${listed(counts)}`);
   expect(problems).toEqual([]);
   expect(counts).toMatchObject({ raw: records.length, repeats: 0 });
 });
 
+test('what the edge acknowledged is in the log, though it is killed while webhooks come', async () => {
+  const records = githubLoad({ mark: edged.mark, connectionId, facts: 600, channels, seed: 9 });
+  const acknowledged: string[] = [];
+
+  /** Sends webhooks, some at once, as GitHub does; answers those that were not acknowledged. */
+  async function sendAll({ ingressUrl }: ServiceProcess, waiting: (typeof records)[number][]) {
+    const left: typeof waiting = [];
+    const sendNext = async (): Promise<void> => {
+      for (let record = waiting.shift(); record !== undefined; record = waiting.shift()) {
+        const id = await sendWebhook(`${ingressUrl}/webhooks/v1/github/${connectionId}/events`, record.fact);
+        if (id === undefined) left.push(record);
+        else acknowledged.push(id);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, sendNext));
+    return left;
+  }
+
+  const first = await runServices(['ingress'], settings);
+  running.set('ingress', first);
+  const sending = sendAll(first, [...records]);
+  await vi.waitUntil(() => acknowledged.length >= 200, { ...patience, interval: 1 });
+  first.child.kill('SIGKILL');
+  const left = await sending;
+  expect(left.length).toBeGreaterThan(0);
+  say(`the edge was killed after ${acknowledged.length} webhooks, ${left.length} were not acknowledged`);
+  const second = await runServices(['ingress'], settings);
+  running.set('ingress', second);
+  expect(await sendAll(second, left)).toEqual([]);
+
+  await vi.waitUntil(() => isSettled(client), patience);
+  const all = await takeSnapshot(infrastructure, edged.mark);
+  const { problems, counts } = checkLoad(all, edged);
+  say(`checked: ${listed(counts)}`);
+  expect(problems).toEqual([]);
+  const published = new Set(all.log.get('raw-provider-facts')?.flatMap((raw) => (raw.value ? [rootOf(raw)] : [])));
+  expect(acknowledged).toHaveLength(records.length);
+  expect(acknowledged.filter((id) => !published.has(id))).toEqual([]);
+});
+
+/** Sends one webhook; answers the id of its raw fact, undefined when nobody acknowledged it. */
+async function sendWebhook(url: string, { event = '', eventId = '', body }: RawFact): Promise<string | undefined> {
+  const signature = createHmac('sha256', settings.HOOK).update(body).digest('hex');
+  const headers = {
+    'content-type': 'application/json',
+    'x-github-event': event,
+    'x-github-delivery': eventId,
+    'x-hub-signature-256': `sha256=${signature}`,
+  };
+  try {
+    const response = await fetch(url, { method: 'POST', headers, body });
+    // The edge's own contract.
+    const { id } = (await response.json()) as { readonly id?: string };
+    return response.status === 200 ? id : undefined;
+  } catch (error) {
+    // The connection was cut or refused: that is what a kill looks like from outside.
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
 test('the check reports a row that somebody changed', async () => {
   const name = [...snapshot.rows.keys()].find((row) => row.includes(`/entries:github:e2e/${steady.mark}#`)) ?? '';
   const key = redisKey(1, name);
   const text = (await redis.get(key)) ?? '';
   await redis.set(key, text.replace('"firstSeenAt":', '"firstSeenAt":1'));
-  const rows = await readRows(infrastructure.redisUrl, ['mirror-projector', 'decision-journal']);
+  const { rows } = await takeSnapshot(infrastructure, steady.mark);
   await redis.set(key, text);
   expect(checkLoad({ ...snapshot, rows }, steady).problems).toEqual([expect.stringContaining(`row ${name}`)]);
 });

@@ -8,7 +8,7 @@ export interface LogRecord {
   readonly offset: bigint;
   readonly at: number;
   readonly key: string;
-  /** The JSON behind the frame; undefined when the bytes are no frame. */
+  /** The JSON behind the frame; undefined when the bytes are no frame, or were not read. */
   readonly value: unknown;
   readonly rootId?: string;
   /** `<topic>/<partition>/<offset>/<effect>` of the record that it was made from. */
@@ -21,8 +21,8 @@ export type Log = ReadonlyMap<string, readonly LogRecord[]>;
 export const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}/${offset}`;
 
 /** A zero byte, four bytes of a schema id, JSON. */
-export function readFrame(bytes: Buffer | null): unknown {
-  if (bytes === null || bytes.length < 6 || bytes[0] !== 0) return undefined;
+export function readFrame(bytes: Buffer): unknown {
+  if (bytes.length < 6 || bytes[0] !== 0) return undefined;
   return JSON.parse(bytes.toString('utf8', 5));
 }
 
@@ -34,8 +34,15 @@ export function readHeader(bytes: Buffer | undefined): { readonly rootId?: strin
   return { rootId: decodeURIComponent(root), ...(from !== undefined && { from: decodeURIComponent(from.slice(2)) }) };
 }
 
-/** Reads topics from their first records to what are their ends now, with a client and a group of its own. */
-export async function readLog(brokers: readonly string[], topics: readonly string[]): Promise<Log> {
+/**
+ * Reads topics from their first records to what are their ends now, with a client and a group of its own. A value that
+ * concerns nobody stays unread.
+ */
+export async function readLog(
+  brokers: readonly string[],
+  topics: readonly string[],
+  concerns: (topic: string, value: Buffer) => boolean = () => true,
+): Promise<Log> {
   const kafka = new Kafka({ brokers: [...brokers], clientId: 'checker', logLevel: logLevel.NOTHING });
   const [admin, groupId] = [kafka.admin(), `checker-${randomUUID()}`];
   const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 100 });
@@ -64,7 +71,7 @@ export async function readLog(brokers: readonly string[], topics: readonly strin
           offset: BigInt(offset),
           at: Number(timestamp),
           key: key?.toString('utf8') ?? '',
-          value: readFrame(value),
+          value: value !== null && concerns(topic, value) ? readFrame(value) : undefined,
           ...readHeader(Buffer.isBuffer(sb) ? sb : undefined),
         });
       }

@@ -15,8 +15,12 @@ export const redisKey = (generation: number, name: string): string => {
   return `sb:${generation}:{${stage}:${partition}}:${row}`;
 };
 
-/** All rows of some stages, as Redis has them now. */
-export async function readRows(redisUrl: string, stages: readonly string[]): Promise<Rows> {
+/** The rows of some stages, as Redis has them now: all of them, or those whose names concern somebody. */
+export async function readRows(
+  redisUrl: string,
+  stages: readonly string[],
+  concerns: (name: string) => boolean = () => true,
+): Promise<Rows> {
   const redis = new Redis(redisUrl);
   const rows = new Map<string, Row>();
   try {
@@ -27,7 +31,8 @@ export async function readRows(redisUrl: string, stages: readonly string[]): Pro
         // Keys come as texts, in lists of any length; the same one may come twice.
         const named = (found as string[]).flatMap((key) => {
           const [, partition, row] = prefix.exec(key) ?? [];
-          return row === undefined ? [] : [{ key, name: `${stage}/${partition}/${row}` }];
+          const name = `${stage}/${partition}/${row}`;
+          return row === undefined || !concerns(name) ? [] : [{ key, name }];
         });
         if (named.length === 0) continue;
         const texts = await redis.mget(named.map(({ key }) => key));
