@@ -140,7 +140,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       while (held.has(partition)) {
         try {
           await commit();
-          return calls.start(partition, pending);
+          return await calls.start(partition, pending);
         } catch (error) {
           if (!isUnavailable(error)) throw error;
           if (stopping.signal.aborted) return;
@@ -335,9 +335,11 @@ function createCalls({ stage, codec, sender, runtime, perform, log }: StageOptio
   };
 
   return {
-    start(partition: number, pending: readonly PendingCall[]): void {
+    /** Resolves at once, or, where more calls wait than run, when there are fewer: so the partition waits, not the memory. */
+    async start(partition: number, pending: readonly PendingCall[]): Promise<void> {
       waiting.push(...pending.map((each) => ({ partition, pending: each })));
       next();
+      while (waiting.length > runtime.callsInFlight) await Promise.race(running);
     },
     /** Resolves when the calls that run have ended; those that wait are dropped, as by a crash. */
     async idle(): Promise<void> {
