@@ -254,24 +254,28 @@ describe('a store that does not stand where it was left', () => {
     expect(await open.checkFence()).toBe('reopen');
   });
 
-  test('is not suspected because a batch was saved while it was asked', async () => {
-    const world = await partition();
-    const gate = Promise.withResolvers<void>();
-    const store: Store = {
-      ...world.store,
-      async fence(slot) {
-        const fence = await world.store.fence(slot);
-        await gate.promise;
-        return fence;
-      },
-    };
-    await world.ask(count('a'));
-    const open = await world.open({ store });
-    const checking = open.raw.checkFence();
-    await open.handle();
-    gate.resolve();
-    expect(await settle(world.simulation, checking)).toBe('handled');
-  });
+  test.each(['before', 'after'] as const)(
+    'is not suspected where a batch is saved while it is asked, and it answers what was there %s',
+    async (when) => {
+      const world = await partition();
+      const gate = Promise.withResolvers<void>();
+      const store: Store = {
+        ...world.store,
+        async fence(slot) {
+          if (when === 'after') await gate.promise;
+          const fence = await world.store.fence(slot);
+          await gate.promise;
+          return fence;
+        },
+      };
+      await world.ask(count('a'));
+      const open = await world.open({ store });
+      const checking = open.raw.checkFence();
+      await open.handle();
+      gate.resolve();
+      expect(await settle(world.simulation, checking)).toBe('handled');
+    },
+  );
 
   test('comparing counts as work: an owner that has just compared is not idle', async () => {
     const world = await partition();

@@ -89,10 +89,16 @@ describe('probes', () => {
     });
   });
 
-  test('closed probes leave their port at once, whoever is still connected', async () => {
-    const { port, ask } = await probes([]);
-    await ask('/livez');
+  test('closed probes leave their port at once, whoever waits for an answer', async () => {
+    const asked = Promise.withResolvers<void>();
+    const { port, ask } = await probes([], () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    });
+    const waiting = expect(ask('/metrics')).rejects.toThrow();
+    await asked.promise;
     await open.pop()?.close();
+    await waiting;
     const server = createServer().listen(port, '127.0.0.1');
     await once(server, 'listening');
     server.close();

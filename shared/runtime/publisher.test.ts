@@ -63,3 +63,12 @@ test('what cannot be published rejects: a topic that does not exist, a value tha
     values(counted),
   ]).toEqual(['topic-missing', 'contract-violated', []]);
 });
+
+test('a topic that was missing is asked for again', async () => {
+  const { simulation, publisher, asked: bounds } = await publisherWorld();
+  const late = { ...counted, name: 'late' };
+  const removing = () => settle(simulation, publisher.remove(late, 'a'));
+  await expect(removing()).rejects.toMatchObject({ code: 'topic-missing', details: { topic: 'late' } });
+  simulation.createTopics([{ name: 'late', partitions: 1 }]);
+  expect([await removing(), bounds]).toEqual([{ partition: 0 }, ['late', 'late']]);
+});

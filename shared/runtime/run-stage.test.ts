@@ -323,8 +323,24 @@ describe('state that was lost or taken', () => {
     expect([world.reopened(), emitted(world)]).toEqual([1, ['a1', 'a2']]);
   });
 
+  test('is looked for every few seconds while nothing comes, and not at each look', async () => {
+    const world = await stageWorld({ runtime: { tickMs: 100, fenceCheckMs: 2_000 } });
+    const mine = await world.start();
+    let compared = 0;
+    const store: CountingProcess['store'] = {
+      ...mine.store,
+      fence(slot) {
+        compared++;
+        return mine.store.fence(slot);
+      },
+    };
+    await world.run({ on: { ...mine, store } });
+    await world.pass(20_000);
+    expect([compared >= 7, compared <= 10]).toEqual([true, true]);
+  });
+
   test('is read again in the middle of work, and the work goes on', async () => {
-    const world = await stageWorld();
+    const world = await stageWorld({ runtime: { fenceCheckMs: 600_000 } });
     await world.ask(count('a', 1));
     await world.run();
     await world.until(() => world.committed() === 1n);
