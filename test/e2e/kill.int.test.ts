@@ -119,7 +119,13 @@ async function kill(which: (typeof pipelineStages)[number]) {
       const now = await lookAt(which);
       const isRightMoment = isInTheMiddle(before, now, looks++);
       before = now;
-      return isRightMoment;
+      if (!isRightMoment) return false;
+      // Held still, so that the second look is as true as the kill: meanwhile it could have finished.
+      victim.child.kill('SIGSTOP');
+      const still = await lookAt(which);
+      if (still.held > still.applied) return true;
+      victim.child.kill('SIGCONT');
+      return false;
     },
     { ...patience, interval: 2 },
   );
