@@ -7,5 +7,6 @@ const Addresses = z.object({ kafkaBrokers: z.string(), redisUrl: z.string(), sch
 const pipeline = await countingPipeline(Addresses.parse(JSON.parse(process.argv[2] ?? '')));
 const running = await pipeline.run();
 process.on('disconnect', () => process.exit(0));
+process.on('SIGTERM', () => void pipeline.close().then(() => process.exit(0)));
 process.on('message', () => process.send?.(running.health().partitions));
 await running.ended;

@@ -24,6 +24,9 @@ import type { Addresses } from '../harness/parts.ts';
 /** The number of partitions of `asks` and `counted`; the other topics have as many as everywhere. */
 export const partitions = 4;
 
+// A steady load that leaves the machine to what is tested.
+const betweenAsksMs = 10;
+
 /** The partition in which the asks of a key lie. */
 export const partitionOfKey = (key: string): number => partitionOf(key, partitions);
 
@@ -42,18 +45,27 @@ export interface CountingPipeline {
   readonly codec: Codec;
   readonly sender: Sender;
   readonly ask: (...values: readonly Ask[]) => Promise<void>;
+  /** Asks for a count of these keys over and over, whatever happens meanwhile. */
+  readonly askOverAndOver: (keys: readonly string[]) => Load;
   /** Starts one copy, with connections of its own, as a process has them. */
   readonly run: (options?: {
     readonly runtime?: Partial<RuntimeSettings>;
     readonly perform?: (request: CallRequest) => Promise<CallAnswer>;
   }) => Promise<RunningStage>;
-  /** What a topic holds, without the repeats of what its readers have seen before. */
+  /** What was written to a topic since this pipeline was made, without the repeats that its readers drop. */
   readonly firsts: <V>(topic: Topic<V>) => Promise<readonly Found<V>[]>;
   /** The stored count of a key. */
   readonly count: (key: string) => Promise<number | undefined>;
   /** For each key: how often it was asked for, its stored count, and the counts that its readers see, in order. */
   readonly tally: (keys: readonly string[]) => Promise<readonly Tally[]>;
   readonly close: () => Promise<void>;
+}
+
+/** Asks that go on until they are ended. */
+export interface Load {
+  /** How often each key was asked for, as far as the log has it. */
+  readonly times: () => number;
+  readonly end: () => Promise<void>;
 }
 
 /** What became of one key. */
@@ -87,6 +99,14 @@ export async function countingPipeline(addresses: Addresses): Promise<CountingPi
       topicShapeOf(topic, { partitions: ['asks', 'counted'].includes(topic.name) ? partitions : 12, replicas: 1 }),
     ),
   );
+  // What other files asked for lies before it, on an infrastructure that they share.
+  const begins = new Map<string, readonly bigint[]>();
+  for (const { name } of countingTopics) {
+    begins.set(
+      name,
+      ((await bus.offsets(name)) ?? []).map(({ end }) => end),
+    );
+  }
   const codec = await createCodec({ registry, writes: countingTopics });
   const senderOver = (over: Bus): Sender =>
     createSender({
@@ -100,8 +120,9 @@ export async function countingPipeline(addresses: Addresses): Promise<CountingPi
   const firsts = async <V>(topic: Topic<V>): Promise<readonly Found<V>[]> => {
     const seen = new Set<string>();
     const found: Found<V>[] = [];
-    for (const [partition, { start, end }] of ((await bus.offsets(topic.name)) ?? []).entries()) {
-      const records = await bus.read({ topic: topic.name, partition, offset: start, limit: Number(end - start) });
+    for (const [partition, { end }] of ((await bus.offsets(topic.name)) ?? []).entries()) {
+      const offset = begins.get(topic.name)?.[partition] ?? 0n;
+      const records = await bus.read({ topic: topic.name, partition, offset, limit: Number(end - offset) });
       for (const record of records) {
         const from = parseHeader(record.header)?.from;
         const origin = from && `${from.topic}/${from.partition}/${from.offset}/${from.effect}`;
@@ -118,6 +139,16 @@ export async function countingPipeline(addresses: Addresses): Promise<CountingPi
     return json === null ? undefined : StoredCount.parse(JSON.parse(json)).v.count;
   };
 
+  const ask = (...values: readonly Ask[]): Promise<void> =>
+    sender.send(
+      values.map((value) => ({
+        topic: 'asks',
+        partition: partitionOfKey(value.key),
+        key: Buffer.from(value.key),
+        value: codec.encode(asks, value),
+      })),
+    );
+
   return {
     bus,
     redis,
@@ -125,15 +156,25 @@ export async function countingPipeline(addresses: Addresses): Promise<CountingPi
     sender,
     firsts,
     count,
-    ask: (...values) =>
-      sender.send(
-        values.map((value) => ({
-          topic: 'asks',
-          partition: partitionOfKey(value.key),
-          key: Buffer.from(value.key),
-          value: codec.encode(asks, value),
-        })),
-      ),
+    ask,
+    askOverAndOver(keys) {
+      const ended = new AbortController();
+      let times = 0;
+      const asking = (async () => {
+        while (!ended.signal.aborted) {
+          await ask(...keys.map((key): Ask => ({ type: 'count', key, emit: 1 })));
+          times++;
+          await systemClock.sleep(betweenAsksMs, ended.signal);
+        }
+      })();
+      return {
+        times: () => times,
+        async end() {
+          ended.abort();
+          await asking;
+        },
+      };
+    },
     async run({ runtime = {}, perform = performCall } = {}) {
       const own = await createKafkaBus(kafka, silentLog);
       const store = await createRedisStore({ url: addresses.redisUrl }, silentLog);

@@ -44,22 +44,7 @@ afterEach(async () => {
 function askOverAndOver(name: string) {
   const run = randomUUID().slice(0, 8);
   const keys = Array.from({ length: 8 }, (_, index) => `${name}-${run}-${index}`);
-  const stop = new AbortController();
-  let asked = 0;
-  const asking = (async () => {
-    while (!stop.signal.aborted) {
-      await pipeline.ask(...keys.map(count));
-      asked++;
-    }
-  })();
-  return {
-    keys,
-    times: () => asked,
-    async end() {
-      stop.abort();
-      await asking;
-    },
-  };
+  return { keys, ...pipeline.askOverAndOver(keys) };
 }
 
 /** How often readers have been told of a key. */

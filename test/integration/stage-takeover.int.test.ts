@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { deadLetters } from '../../schemas/dead-letter.ts';
-import type { Ask } from '../../shared/testing/counting-stage.ts';
 import { type CountingPipeline, countingPipeline, exactly, partitions } from './counting-pipeline.ts';
 
 const patience = { timeout: 60_000, interval: 100 };
@@ -13,7 +12,6 @@ const takeoverMs = 20_000;
 const run = randomUUID().slice(0, 8);
 const copyFile = fileURLToPath(new URL('counting-copy.ts', import.meta.url));
 const keys = Array.from({ length: 16 }, (_, index) => `takeover-${run}-${index}`);
-const asksOfAll = keys.map((key): Ask => ({ type: 'count', key, emit: 1 }));
 
 const copies: ChildProcess[] = [];
 let pipeline: CountingPipeline;
@@ -22,7 +20,8 @@ beforeAll(async () => {
   pipeline = await countingPipeline(inject('infrastructure'));
 });
 afterAll(async () => {
-  for (const copy of copies) copy.kill('SIGKILL');
+  // Those that live leave their group, which would wait for them through the next file.
+  await Promise.all(copies.filter((copy) => copy.kill('SIGTERM')).map((copy) => once(copy, 'exit')));
   await pipeline.close();
 });
 
@@ -53,14 +52,7 @@ test('one copy is killed and one frozen: the third takes over, the frozen one wa
     expect(each.toSorted()).toEqual([1, 1, 2]);
   }, patience);
 
-  let asking = true;
-  let asked = 0;
-  const load = (async () => {
-    while (asking) {
-      await pipeline.ask(...asksOfAll);
-      asked++;
-    }
-  })();
+  const load = pipeline.askOverAndOver(keys);
   await vi.waitFor(
     async () => expect(Math.min(...(await counts()).map((each) => each ?? 0))).toBeGreaterThan(10),
     patience,
@@ -70,7 +62,7 @@ test('one copy is killed and one frozen: the third takes over, the frozen one wa
   killed.kill('SIGKILL');
   const from = performance.now();
   await vi.waitFor(() => expect(here.health().partitions).toHaveLength(partitions), patience);
-  const before = asked;
+  const before = load.times();
   await vi.waitFor(async () => {
     expect(Math.min(...(await counts()).map((each) => each ?? 0))).toBeGreaterThan(before);
   }, patience);
@@ -80,12 +72,11 @@ test('one copy is killed and one frozen: the third takes over, the frozen one wa
 
   frozen.kill('SIGCONT');
   await vi.waitFor(async () => expect(await held(frozen)).toBe(partitions / 2), patience);
-  asking = false;
-  await load;
+  await load.end();
   await vi.waitFor(async () => {
     const tallies = await pipeline.tally(keys);
     expect(tallies).toEqual(exactly(tallies));
-    expect(tallies.every((each) => each.asked === asked)).toBe(true);
+    expect(tallies.every((each) => each.asked === load.times())).toBe(true);
   }, patience);
   const mine = new Set(keys.map((key) => Buffer.from(key).toString('base64')));
   expect((await pipeline.firsts(deadLetters)).filter(({ value }) => mine.has(value.key ?? ''))).toEqual([]);

@@ -54,10 +54,7 @@ test('counts what was asked before it came and after, once and in order, across 
   await vi.waitFor(() => {
     expect([first, second].map((each) => each.health().partitions.length)).toEqual([2, 2]);
   }, patience);
-  let asking = true;
-  const load = (async () => {
-    while (asking) await pipeline.ask(...keys.map(count));
-  })();
+  const load = pipeline.askOverAndOver(keys);
   await vi.waitFor(async () => expect((await told(keys[0] ?? '')).length).toBeGreaterThan(20), patience);
   const left = performance.now();
   await second.stop();
@@ -65,8 +62,7 @@ test('counts what was asked before it came and after, once and in order, across 
   const ms = Math.round(performance.now() - left);
   await annotate(`a copy that left was replaced after ${ms} ms`);
   expect(ms).toBeLessThan(10_000);
-  asking = false;
-  await load;
+  await load.end();
   const tallies = await settled(keys);
   expect(tallies.every(({ asked }) => asked > 20)).toBe(true);
 });
