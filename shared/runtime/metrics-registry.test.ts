@@ -4,6 +4,7 @@ import type { AnyStage } from '../stage/stage.ts';
 import { type Ask, counting } from '../testing/counting-stage.ts';
 import type { FoldedRecord } from './fold.ts';
 import { createMetrics, shellMetrics } from './metrics-registry.ts';
+import type { StageHealth } from './run-stage.ts';
 
 const base: AnyStage = counting;
 const stage: AnyStage = {
@@ -28,20 +29,22 @@ const rejected = (silent: boolean): FoldedRecord => ({
   id: '1',
   offset: 1n,
   silent,
+  ours: false,
 });
+const now = 1_929_952_800_000;
 const count: Ask = { type: 'count', key: 'a', emit: 0 };
 
 /** The lines of the metrics that are ours, without those that say what they are. */
 const linesOf = (text: string, pattern: RegExp) => text.split('\n').filter((line) => pattern.test(line));
 
 test('each metric of the shell is there from the start, with its meaning', async () => {
-  const text = await createMetrics([]).text();
+  const text = await createMetrics([], () => now).text();
   for (const [name, { help }] of Object.entries(shellMetrics)) expect(text).toContain(`# HELP ${name} ${help}\n`);
   expect(text).toMatch(/^process_cpu_seconds_total \d/m);
 });
 
 test('records are counted by what was done with them, and folded again they count as nothing else', async () => {
-  const metrics = createMetrics([stage]);
+  const metrics = createMetrics([stage], () => now);
   metrics.observer.folded(stage, [decided(count), decided(count), { type: 'repeat' }, rejected(false)]);
   metrics.observer.folded(stage, [decided(count, true), rejected(true), { type: 'unknown-type' }]);
   const text = await metrics.text();
@@ -57,7 +60,7 @@ test('records are counted by what was done with them, and folded again they coun
 });
 
 test('a stage counts what it declares, under its own labels, and nothing where it names none', async () => {
-  const metrics = createMetrics([stage]);
+  const metrics = createMetrics([stage], () => now);
   metrics.observer.folded(stage, [
     decided(count),
     decided({ type: 'calm', key: 'a' }),
@@ -75,27 +78,100 @@ test('a stage counts what it declares, under its own labels, and nothing where i
   ]);
 });
 
-test('batches tell their size, their time and what is left', async () => {
-  const metrics = createMetrics([stage]);
-  const batch = { records: [], next: 10n, end: 17n };
-  metrics.observer.batch(stage, 3, batch, 1_500);
-  metrics.observer.batch(stage, 3, { ...batch, next: 15n }, 500);
+test('batches tell their size, their time and how long their oldest record took', async () => {
+  const metrics = createMetrics([stage], () => now);
+  const record = { key: null, value: null, header: undefined, traceparent: undefined };
+  const [first, second] = [
+    { ...record, offset: 10n, at: now - 3_000 },
+    { ...record, offset: 11n, at: now - 1 },
+  ];
+  metrics.observer.batch(stage, 3, { records: [first, second], next: 12n, end: 17n }, 1_500);
+  metrics.observer.batch(stage, 3, { records: [], next: 15n, end: 17n }, 500);
   metrics.observer.reopened(stage, 3);
   metrics.webhook('github', 'published');
   const text = await metrics.text();
-  expect(linesOf(text, /^signalbox_(lag|state|webhooks|batch_\w+_(sum|count))/).toSorted()).toEqual([
+  expect(linesOf(text, /^signalbox_(state|webhooks|(batch|hop)_\w+_(sum|count))/).toSorted()).toEqual([
     'signalbox_batch_records_count{stage="counting"} 2',
-    'signalbox_batch_records_sum{stage="counting"} 0',
+    'signalbox_batch_records_sum{stage="counting"} 2',
     'signalbox_batch_seconds_count{stage="counting"} 2',
     'signalbox_batch_seconds_sum{stage="counting"} 2',
-    'signalbox_lag_records{stage="counting",partition="3"} 2',
+    'signalbox_hop_seconds_count{stage="counting"} 1',
+    'signalbox_hop_seconds_sum{stage="counting"} 3',
     'signalbox_state_reopened_total{stage="counting"} 1',
     'signalbox_webhooks_total{provider="github",outcome="published"} 1',
   ]);
 });
 
+test('a fact tells how long it took from the edge on, once a batch, where its id has a time', async () => {
+  const metrics = createMetrics([stage], () => now);
+  const of = (rootId: string, silent = false): FoldedRecord => ({
+    type: 'decided',
+    message: { id: '1', rootId, at: 0, key: 'a', value: count },
+    effects: [],
+    silent,
+  });
+  const idAt = (at: number) => {
+    const hex = at.toString(16).padStart(12, '0');
+    return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000001`;
+  };
+  metrics.observer.folded(stage, [
+    of(idAt(now - 99_000), true),
+    { type: 'repeat' },
+    of(idAt(now - 2_000)),
+    of(idAt(0)),
+  ]);
+  metrics.observer.folded(stage, [of('raw-provider-facts/3/17')]);
+  metrics.observer.folded(stage, [of(idAt(now + 500))]);
+  expect(linesOf(await metrics.text(), /^signalbox_fact_seconds_(sum|count)/)).toEqual([
+    'signalbox_fact_seconds_sum{stage="counting"} 2',
+    'signalbox_fact_seconds_count{stage="counting"} 2',
+  ]);
+});
+
+test('services are looked at when somebody asks, and a lost partition has no line any more', async () => {
+  const metrics = createMetrics([stage], () => now);
+  const health: StageHealth = {
+    stage: 'counting',
+    ready: true,
+    heartbeatAt: now - 2_000,
+    partitions: [3, 4],
+    lags: [
+      { partition: 3, records: 7n, since: now - 9_000 },
+      { partition: 4, records: 0n, since: undefined },
+    ],
+    tableRows: new Map(),
+    failedCommits: 2,
+    stuckSince: now - 9_000,
+  };
+  let present = health;
+  metrics.watch({ name: 'counting', health: () => present, tableRows: () => new Map([['rules', 5]]), unsent: () => 6 });
+  metrics.watch({ name: 'ingress', tableRows: () => new Map(), unsent: () => 0 });
+  const watched = /^signalbox_(lag_\w+|stage_\w+|heartbeat_seconds|commits_failed_total|table_rows|sender_records)\{/;
+  expect(linesOf(await metrics.text(), watched).toSorted()).toEqual([
+    'signalbox_commits_failed_total{stage="counting"} 2',
+    'signalbox_heartbeat_seconds{stage="counting"} 2',
+    'signalbox_lag_records{stage="counting",partition="3"} 7',
+    'signalbox_lag_records{stage="counting",partition="4"} 0',
+    'signalbox_lag_seconds{stage="counting",partition="3"} 9',
+    'signalbox_lag_seconds{stage="counting",partition="4"} 0',
+    'signalbox_sender_records{stage="counting"} 6',
+    'signalbox_sender_records{stage="ingress"} 0',
+    'signalbox_stage_partitions{stage="counting"} 2',
+    'signalbox_stage_ready{stage="counting"} 1',
+    'signalbox_stage_stuck_seconds{stage="counting"} 9',
+    'signalbox_table_rows{stage="counting",table="rules"} 5',
+  ]);
+  present = { ...health, ready: false, partitions: [], lags: [], stuckSince: undefined };
+  expect(linesOf(await metrics.text(), /^signalbox_(lag_\w+|stage_\w+|commits_failed_total)\{/).toSorted()).toEqual([
+    'signalbox_commits_failed_total{stage="counting"} 2',
+    'signalbox_stage_partitions{stage="counting"} 0',
+    'signalbox_stage_ready{stage="counting"} 0',
+    'signalbox_stage_stuck_seconds{stage="counting"} 0',
+  ]);
+});
+
 test('each line can be read by a scraper: a name, labels in quotes and a number, each name declared once', async () => {
-  const metrics = createMetrics([stage]);
+  const metrics = createMetrics([stage], () => now);
   metrics.observer.folded(stage, [decided(count)]);
   const lines = (await metrics.text()).split('\n').filter((line) => line !== '');
   const sample =

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AnyStage } from '../stage/stage.ts';
-import type { StageObserver } from './run-stage.ts';
+import type { FoldedRecord } from './fold.ts';
+import type { StageHealth, StageObserver } from './run-stage.ts';
 
 /** Every metric of the shell: its name, labels and meaning, for the reference page too. */
 export const shellMetrics = {
@@ -10,7 +11,32 @@ export const shellMetrics = {
     labels: ['stage'],
     help: 'Partitions whose state was read again, since the store lost writes or another owner was here.',
   },
-  signalbox_lag_records: { labels: ['stage', 'partition'], help: 'Records left in a partition after its last batch.' },
+  signalbox_lag_records: {
+    labels: ['stage', 'partition'],
+    help: 'Records left in a partition that this process owns, as its last batch told; without one, none.',
+  },
+  signalbox_lag_seconds: {
+    labels: ['stage', 'partition'],
+    help: 'Age of the oldest record left: of the first one of the batch in work, else of the last one handled; 0 when none is left.',
+  },
+  signalbox_hop_seconds: {
+    labels: ['stage'],
+    help: 'From the append of the oldest record of a batch until all of the batch was handled: the slowest of its records.',
+  },
+  signalbox_fact_seconds: {
+    labels: ['stage'],
+    help: 'From the arrival of a fact at the edge, by the time in its id, until this stage had handled it: one fact of each batch.',
+  },
+  signalbox_stage_ready: { labels: ['stage'], help: 'Whether the stage is in its group: 1 or 0.' },
+  signalbox_stage_partitions: { labels: ['stage'], help: 'Partitions that the group gave to this process.' },
+  signalbox_stage_stuck_seconds: {
+    labels: ['stage'],
+    help: 'Time since the partition that has stood still longest moved, while records are left in it; 0 when all move.',
+  },
+  signalbox_heartbeat_seconds: { labels: ['stage'], help: 'Time since the group answered the last heartbeat.' },
+  signalbox_commits_failed_total: { labels: ['stage'], help: 'Commits of offsets that the group did not take.' },
+  signalbox_table_rows: { labels: ['stage', 'table'], help: 'Rows of a configuration table in memory.' },
+  signalbox_sender_records: { labels: ['stage'], help: 'Records that wait to be sent, or for the answer of the log.' },
   signalbox_batch_records: { labels: ['stage'], help: 'Records in one fetched batch.' },
   signalbox_batch_seconds: { labels: ['stage'], help: 'Time to handle one fetched batch, sends and state included.' },
   signalbox_webhooks_total: { labels: ['provider', 'outcome'], help: 'Webhook requests by how they were answered.' },
@@ -18,15 +44,31 @@ export const shellMetrics = {
 
 type MetricName = keyof typeof shellMetrics;
 
+/** What is asked of a service when the metrics are asked for; a service without a consumer group has no health. */
+export interface WatchedService {
+  readonly name: string;
+  readonly health?: () => Pick<
+    StageHealth,
+    'ready' | 'heartbeatAt' | 'partitions' | 'lags' | 'failedCommits' | 'stuckSince'
+  >;
+  readonly tableRows: () => ReadonlyMap<string, number>;
+  /** Records that its sender has not sent yet. */
+  readonly unsent: () => number;
+}
+
 /** The metrics of one process. */
 export interface Metrics {
   readonly observer: StageObserver;
   readonly webhook: (provider: string, outcome: string) => void;
+  /** Has a service looked at whenever the metrics are asked for. */
+  readonly watch: (service: WatchedService) => void;
   readonly text: () => Promise<string>;
 }
 
-/** Makes the registry of a process and the counters that its stages declare. */
-export function createMetrics(stages: readonly AnyStage[]): Metrics {
+const latencyBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800];
+
+/** Makes the registry of a process and the counters that its stages declare. `now` is epoch milliseconds. */
+export function createMetrics(stages: readonly AnyStage[], now: () => number): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const options = (name: MetricName) => {
@@ -36,7 +78,10 @@ export function createMetrics(stages: readonly AnyStage[]): Metrics {
   const records = new Counter(options('signalbox_records_total'));
   const letters = new Counter(options('signalbox_dead_letters_total'));
   const reopened = new Counter(options('signalbox_state_reopened_total'));
-  const lag = new Gauge(options('signalbox_lag_records'));
+  const hops = new Histogram({ ...options('signalbox_hop_seconds'), buckets: latencyBuckets });
+  const facts = new Histogram({ ...options('signalbox_fact_seconds'), buckets: latencyBuckets });
+  const services = new Set<WatchedService>();
+  const look = lookAt(services, options, now);
   const sizes = new Histogram({
     ...options('signalbox_batch_records'),
     buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
@@ -72,6 +117,7 @@ export function createMetrics(stages: readonly AnyStage[]): Metrics {
   );
 
   return {
+    watch: (service) => services.add(service),
     webhook: (provider, outcome) => webhooks.inc({ provider, outcome }),
     observer: {
       folded(stage, folded) {
@@ -86,19 +132,78 @@ export function createMetrics(stages: readonly AnyStage[]): Metrics {
             if (labels !== undefined) metric.count(labels);
           }
         }
+        const arrivedAt = arrivalOf(folded);
+        if (arrivedAt !== undefined) facts.observe({ stage: stage.name }, secondsSince(arrivedAt, now()));
       },
-      batch(stage, partition, batch, ms) {
+      batch(stage, _partition, batch, ms) {
         sizes.observe({ stage: stage.name }, batch.records.length);
         times.observe({ stage: stage.name }, ms / 1_000);
-        lag.set({ stage: stage.name, partition }, Number(batch.end - batch.next));
+        const oldest = batch.records[0]?.at;
+        if (oldest !== undefined) hops.observe({ stage: stage.name }, secondsSince(oldest, now()));
       },
       reopened: (stage) => reopened.inc({ stage: stage.name }),
     },
     async text() {
+      look();
       const own = [...declared.values()].flat().map((metric) => `${metric.text()}\n`);
       return `${await registry.metrics()}${own.join('')}`;
     },
   };
+}
+
+/** Gauges of the services, which are set when somebody looks: while nothing happens they stay right, and cost nothing. */
+function lookAt(
+  services: ReadonlySet<WatchedService>,
+  options: <N extends MetricName>(
+    name: N,
+  ) => { name: string; help: string; labelNames: string[]; registers: Registry[] },
+  now: () => number,
+): () => void {
+  const gauge = (name: MetricName) => new Gauge(options(name));
+  const lagRecords = gauge('signalbox_lag_records');
+  const lagSeconds = gauge('signalbox_lag_seconds');
+  const ready = gauge('signalbox_stage_ready');
+  const partitions = gauge('signalbox_stage_partitions');
+  const stuck = gauge('signalbox_stage_stuck_seconds');
+  const heartbeat = gauge('signalbox_heartbeat_seconds');
+  const tableRows = gauge('signalbox_table_rows');
+  const unsent = gauge('signalbox_sender_records');
+  const failedCommits = new Counter(options('signalbox_commits_failed_total'));
+
+  return () => {
+    // A partition that was lost has no line any more: its new owner tells of it.
+    for (const each of [lagRecords, lagSeconds, failedCommits]) each.reset();
+    for (const service of services) {
+      const stage = service.name;
+      unsent.set({ stage }, service.unsent());
+      for (const [table, rows] of service.tableRows()) tableRows.set({ stage, table }, rows);
+      const health = service.health?.();
+      if (health === undefined) continue;
+      ready.set({ stage }, health.ready ? 1 : 0);
+      partitions.set({ stage }, health.partitions.length);
+      heartbeat.set({ stage }, secondsSince(health.heartbeatAt, now()));
+      stuck.set({ stage }, secondsSince(health.stuckSince, now()));
+      failedCommits.inc({ stage }, health.failedCommits);
+      for (const { partition, records, since } of health.lags) {
+        lagRecords.set({ stage, partition }, Number(records));
+        lagSeconds.set({ stage, partition }, secondsSince(since, now()));
+      }
+    }
+  };
+}
+
+/** Never negative: clocks of two machines differ. */
+const secondsSince = (at: number | undefined, now: number): number =>
+  at === undefined ? 0 : Math.max(0, now - at) / 1_000;
+
+const uuidWithTime = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-/;
+
+/** When the first of these facts arrived at the edge, which gives each an id of UUID version 7; undefined for others. */
+function arrivalOf(records: readonly FoldedRecord[]): number | undefined {
+  const decided = records.find((record) => record.type === 'decided' && !record.silent);
+  if (decided?.type !== 'decided') return undefined;
+  const parts = uuidWithTime.exec(decided.message.rootId);
+  return parts === null ? undefined : Number.parseInt(`${parts[1]}${parts[2]}`, 16);
 }
 
 const labelText = (labels: Readonly<Record<string, string>>): string => {

@@ -205,6 +205,20 @@ describe('provider calls', () => {
     expect([...gates.keys()]).toEqual(['a', 'b', 'c']);
   });
 
+  test('wait in the log where as many wait already as may run', async () => {
+    const world = await stageWorld({ runtime: { callsInFlight: 2, batchRecords: 1 } });
+    const gate = Promise.withResolvers<CallAnswer>();
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    await world.ask(...keys.map(callOf));
+    await world.run({ perform: () => gate.promise });
+    await world.until(() => world.saves().length === 5);
+    await world.pass(10_000);
+    expect(world.saves()).toHaveLength(5);
+    gate.resolve(noContent);
+    await world.until(() => emitted(world).length === keys.length);
+    expect(emitted(world).toSorted()).toEqual(keys.map((key) => `${key}204`));
+  });
+
   test('of records that were committed before are not made again when the state is folded anew', async () => {
     const world = await stageWorld({ runtime: { fenceCheckMs: 500 } });
     await world.ask(callOf('a'), count('b', 1));
@@ -372,12 +386,64 @@ describe('how it does', () => {
   test('is ready with its partitions while it is in its group, and not after', async () => {
     const world = await stageWorld({ partitions: 2 });
     const running = await world.run();
-    const { heartbeatAt, ...health } = running.health();
-    expect(health).toEqual({ stage: 'counting', ready: true, partitions: [0, 1], stuckSince: undefined });
+    const { heartbeatAt } = running.health();
     await world.pass(500);
-    expect(running.health().heartbeatAt).toBeGreaterThan(heartbeatAt);
+    const { heartbeatAt: later, ...health } = running.health();
+    expect(later).toBeGreaterThan(heartbeatAt);
+    expect(health).toEqual({
+      stage: 'counting',
+      ready: true,
+      partitions: [0, 1],
+      lags: [0, 1].map((partition) => ({ partition, records: 0n, since: undefined })),
+      tableRows: new Map(),
+      failedCommits: 0,
+      stuckSince: undefined,
+    });
     await world.stop(running);
-    expect(running.health()).toMatchObject({ ready: false, partitions: [] });
+    expect(running.health()).toMatchObject({ ready: false, partitions: [], lags: [] });
+  });
+
+  test('knows what is left and since when, during a batch and after it', async () => {
+    const world = await stageWorld({ maxBatch: 1 });
+    const lags: unknown[] = [];
+    const running: RunningStage = await world.run({
+      observer: {
+        folded: () => void lags.push(running.health().lags),
+        batch: () => void lags.push(running.health().lags),
+        reopened: () => undefined,
+      },
+    });
+    const from = world.simulation.now();
+    await world.ask(count('a'), count('b'));
+    await world.until(() => lags.length === 4);
+    await world.pass(100);
+    const [first] = world.asked();
+    const [at, none] = [first?.at ?? 0, { partition: 0, records: 0n, since: undefined }];
+    expect([at >= from, running.health().lags]).toEqual([true, [none]]);
+    expect(lags[0]).toEqual([{ partition: 0, records: 2n, since: at }]);
+  });
+
+  test('counts the commits that its group did not take', async () => {
+    const world = await stageWorld();
+    const mine = await world.start();
+    let refused = 0;
+    const bus: CountingProcess['bus'] = {
+      ...mine.bus,
+      async join(...place) {
+        const membership = await mine.bus.join(...place);
+        return {
+          ...membership,
+          async commit(offsets) {
+            if (refused++ < 2) throw unavailable('as the test wants it');
+            return membership.commit(offsets);
+          },
+        };
+      },
+    };
+    const running = await world.run({ on: { ...mine, bus } });
+    await world.ask(count('a'));
+    await world.until(() => world.committed() === 1n);
+    expect(running.health().failedCommits).toBe(2);
   });
 
   test('is stuck since a batch came that does not end, the first one too, and no more when it has ended', async () => {
@@ -475,8 +541,9 @@ describe('what it cannot do without', () => {
       const known: AnyStage = counting;
       const stage: AnyStage = { ...known, tables: { letters: deadLetters } };
       await world.ask(count('a', 1), { type: 'reject', key: 'a' }, count('a', 1));
-      await world.run({ stage });
+      const running = await world.run({ stage });
       await world.until(() => world.counts().a === 2);
+      expect([...running.health().tableRows.keys()]).toEqual(['letters']);
       const codes = new Set(world.values(deadLetters).map(({ code }) => code));
       expect([new Set(emitted(world)), codes]).toEqual([new Set(['a1', 'a2']), new Set(['payload-invalid'])]);
     }

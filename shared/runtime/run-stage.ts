@@ -40,12 +40,26 @@ export interface StageOptions {
   readonly guards?: Guards;
 }
 
+/** What is left in a partition, as far as its last batch told. */
+export interface PartitionLag {
+  readonly partition: number;
+  readonly records: bigint;
+  /** Append time of the first record of the batch in work, else of the last record handled; undefined when none is left. */
+  readonly since: number | undefined;
+}
+
 /** How a running stage does. */
 export interface StageHealth {
   readonly stage: string;
   readonly ready: boolean;
   readonly heartbeatAt: number;
   readonly partitions: readonly number[];
+  /** By opened partition: one that was lost is not among them. */
+  readonly lags: readonly PartitionLag[];
+  /** Rows of each table, by its name. */
+  readonly tableRows: ReadonlyMap<string, number>;
+  /** Commits that the group did not take, since the start. */
+  readonly failedCommits: number;
   /** Partitions with records left that have not moved, since when (epoch milliseconds). */
   readonly stuckSince: number | undefined;
 }
@@ -69,6 +83,7 @@ interface Held {
   readonly open: OpenPartition;
   movedAt: number;
   lag: bigint;
+  lagSince: number | undefined;
 }
 
 /** Starts a stage: reads its tables whole, then joins its group. Throws `topic-missing`. */
@@ -83,7 +98,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const counts = await partitionCounts(options);
   const generation = await inReach(options, () => store.generation(stage.name));
   const tables: Record<string, unknown> = {};
-  const opened: OpenTable<unknown>[] = [];
+  const opened = new Map<string, OpenTable<unknown>>();
 
   for (const [name, topic] of Object.entries((stage.tables ?? {}) as Record<string, Topic>)) {
     const table = await inReach(options, () =>
@@ -100,12 +115,13 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
           ),
       }),
     );
-    opened.push(table);
+    opened.set(name, table);
     tables[name] = table.table;
   }
-  await Promise.all(opened.map((table) => table.ready));
+  await Promise.all([...opened.values()].map((table) => table.ready));
 
   let membership: Membership | undefined;
+  let failedCommits = 0;
   const calls = createCalls(options);
 
   const commit = async (): Promise<void> => {
@@ -114,7 +130,12 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       return committed.get(partition) === offset ? [] : [[partition, offset]];
     });
     if (moved.length === 0 || membership === undefined) return;
-    await membership.commit(new Map(moved));
+    try {
+      await membership.commit(new Map(moved));
+    } catch (error) {
+      failedCommits++;
+      throw error;
+    }
     for (const [partition, offset] of moved) committed.set(partition, offset);
   };
 
@@ -167,7 +188,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     async assigned(partition, position) {
       drop(partition);
       const open = await openPartition(context, { stage: stage.name, partition, generation }, position);
-      held.set(partition, { open, movedAt: clock.now(), lag: 0n });
+      held.set(partition, { open, movedAt: clock.now(), lag: 0n, lagSince: undefined });
       log.debug({ stage: stage.name, partition, offset: String(open.next()) }, 'partition opened');
       return open.next();
     },
@@ -180,6 +201,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       const started = clock.now();
       if (mine.lag === 0n) mine.movedAt = started;
       mine.lag = batch.end - first;
+      mine.lagSince = batch.records[0]?.at;
       const handled = await track(mine.open.handle(batch.records));
       observer.batch(stage, partition, batch, clock.now() - started);
       if (handled === 'reopen') {
@@ -192,6 +214,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       }
       mine.movedAt = clock.now();
       mine.lag = batch.end - batch.next;
+      mine.lagSince = batch.records.at(-1)?.at;
       // A batch may end in control records: they belong to no record, but were passed.
       const next = mine.open.next();
       if (next < batch.next) return batch.next;
@@ -251,6 +274,15 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
         ready: joined,
         heartbeatAt,
         partitions,
+        lags: [...held]
+          .map(([partition, { lag, lagSince }]) => ({
+            partition,
+            records: lag,
+            since: lag > 0n ? lagSince : undefined,
+          }))
+          .toSorted((a, b) => a.partition - b.partition),
+        tableRows: new Map([...opened].map(([name, { size }]) => [name, size()])),
+        failedCommits,
         stuckSince: stuck.length === 0 ? undefined : Math.min(...stuck),
       };
     },
@@ -268,7 +300,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       leaving.resolve();
       await membership.leave();
       for (const partition of held.keys()) drop(partition);
-      await Promise.all(opened.map((table) => table.close()));
+      await Promise.all([...opened.values()].map((table) => table.close()));
       log.info({ stage: stage.name }, 'stage stopped');
     },
   };

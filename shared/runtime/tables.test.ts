@@ -69,10 +69,11 @@ describe('a table', () => {
     const { simulation, append, open } = await bellsInMemory({ partitions: 3 });
     const ids = Array.from({ length: 30 }, (_, index) => `bell-${String(index).padStart(2, '0')}`);
     for (const [index, id] of ids.entries()) await append(id, inHall(id), index % 3);
-    const { table, ready } = await open();
+    const { table, ready, size } = await open();
     const atReady = ready.then(() => table.all().map(({ id }) => id));
-    expect(table.all()).toEqual([]);
+    expect([table.all(), size()]).toEqual([[], 0]);
     expect(await settle(simulation, atReady)).toEqual(ids);
+    expect(size()).toBe(30);
   });
 
   test('of an empty topic is ready and empty', async () => {

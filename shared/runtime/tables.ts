@@ -18,6 +18,8 @@ export interface OpenTable<V> {
   readonly table: Table<V>;
   /** Resolves when all that the topic held at the start is in the table. */
   readonly ready: Promise<void>;
+  /** Its rows now. */
+  readonly size: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -25,6 +27,7 @@ export interface OpenTable<V> {
 export function tableOf<V>(topic: Pick<Topic<V>, 'index'>): Table<V> & {
   readonly set: (key: string, value: V) => void;
   readonly delete: (key: string) => void;
+  readonly size: () => number;
 } {
   const values = new Map<string, V>();
   const byIndex = new Map<string, Set<string>>();
@@ -62,6 +65,7 @@ export function tableOf<V>(topic: Pick<Topic<V>, 'index'>): Table<V> & {
       byIndex.set(index, keys.add(key));
     },
     delete: forget,
+    size: () => values.size,
   };
 }
 
@@ -112,6 +116,7 @@ export async function openTable<V>(options: {
   return {
     table,
     ready: tail.ready.then(() => last),
+    size: table.size,
     async close() {
       closed.abort();
       await tail.close();

@@ -39,7 +39,7 @@ export async function serve(options: {
   const [runtime] = readConfig([runtimeConfig] as const, environment);
   const log = options.log ?? createLog(deployment.logLevel);
   const chosen = names.flatMap((name) => stages.get(name) ?? []);
-  const metrics = createMetrics(chosen);
+  const metrics = createMetrics(chosen, clock.now);
   let services: readonly RunningService[] | undefined;
   const starting: RunningService = {
     name: 'start',

@@ -111,6 +111,12 @@ async function startStage(
     log,
     observer: metrics.observer,
   });
+  metrics.watch({
+    name: stage.name,
+    health: running.health,
+    tableRows: () => running.health().tableRows,
+    unsent: sender.pending,
+  });
   return {
     name: stage.name,
     ended: running.ended,
@@ -170,6 +176,11 @@ async function startIngress(
     onOutcome: ({ provider, outcome }) => metrics.webhook(provider, outcome),
   });
   const url = await listening(() => server.listen({ host: settings.host, port: settings.port }), settings.port);
+  metrics.watch({
+    name: ingressName,
+    tableRows: () => new Map([[connections.name, accounts.size()]]),
+    unsent: sender.pending,
+  });
   let open = true;
   return {
     url,
