@@ -30,13 +30,13 @@ export const errors = {
     retry: false,
     status: 500,
     meaning: 'A stage threw while it decided: a fault of ours.',
-    fix: 'Report the code, the details and the record; redrive after the repair.',
+    fix: 'Report the code, the details and the record; after the repair, `signalbox dlq redrive`.',
   },
   'output-too-large': {
     retry: false,
     status: 422,
     meaning: 'An output of this record is larger than its topic takes.',
-    fix: 'Send less text, or raise `max.message.bytes` of the topic and redrive.',
+    fix: 'Send less text, or raise `max.message.bytes` of the topic, then `signalbox dlq redrive`.',
   },
   'provider-unknown': {
     retry: false,
@@ -48,25 +48,25 @@ export const errors = {
     retry: false,
     status: 422,
     meaning: 'No connection of this id is configured.',
-    fix: 'Create it with `signalbox connections put`, then redrive.',
+    fix: 'Create it with `signalbox connections put`, then `signalbox dlq redrive`.',
   },
   'payload-invalid': {
     retry: false,
     status: 422,
     meaning: 'The provider sent a body that does not fit what it documents for this event.',
-    fix: 'Report the event; redrive after the provider module was mended.',
+    fix: 'Report the event; after the provider module was mended, `signalbox dlq redrive`.',
   },
   invalid_binding_filter: {
     retry: false,
     status: 422,
     meaning: 'The filter of a binding failed, or gave something other than true or false.',
-    fix: 'Correct the filter with `signalbox bindings put`, then redrive.',
+    fix: 'Correct the filter with `signalbox bindings put`, then `signalbox dlq redrive`.',
   },
   missing_actor_event_type: {
     retry: false,
     status: 422,
     meaning: 'An entry of a channel that is no conversation came without the type of its event.',
-    fix: 'Let the provider module or the mapping name an event type, then redrive.',
+    fix: 'Let the provider module or the mapping name an event type, then `signalbox dlq redrive`.',
   },
   'signature-invalid': {
     retry: false,
@@ -115,6 +115,12 @@ export const errors = {
     status: 500,
     meaning: 'Records that a projection still needs have left the topic.',
     fix: 'Rebuild the stage from what is kept, and lengthen the retention.',
+  },
+  'too-many-rejects': {
+    retry: false,
+    status: 500,
+    meaning: 'A stage would have rejected many messages in a row for a fault of ours, and stopped before it sent them.',
+    fix: 'Mend what the code in the details means and start again; RUNTIME_REJECTS_IN_A_ROW=0 rejects them all instead.',
   },
   'key-missing': {
     retry: false,
@@ -169,6 +175,12 @@ export const errors = {
     status: 404,
     meaning: 'Nothing is known of this id.',
     fix: 'Check the id; journeys are kept as long as `decisions` (7 days), and a new one needs a moment.',
+  },
+  'dead-letter-not-found': {
+    retry: false,
+    status: 404,
+    meaning: 'No dead letter lies at this position.',
+    fix: 'List them with `signalbox dlq list`; they are kept for 30 days.',
   },
   'tool-missing': {
     retry: false,

@@ -14,6 +14,7 @@ import {
   type Scope,
 } from './apply-effects.ts';
 import type { IncomingRecord, OutgoingRecord } from './bus.ts';
+import { isOurFault, isWholeReject } from './circuit-breaker.ts';
 import type { Codec, Decoded } from './codec.ts';
 import { effectId, type RecordHeader } from './header.ts';
 import type { RowWrite, SlotPosition, StoredTimer, TimerWrite, Watermark } from './store.ts';
@@ -41,7 +42,10 @@ export class Fault {
   }
 }
 
-/** What was done with one record, for metrics and the log. `silent`: folded again, nothing was sent. */
+/**
+ * What was done with one record, for metrics, the log and the circuit breaker. `silent`: folded again, nothing was sent.
+ * `ours`: the whole record was rejected for a fault of ours, not for one of its own.
+ */
 export type FoldedRecord =
   | {
       readonly type: 'decided';
@@ -55,6 +59,7 @@ export type FoldedRecord =
       readonly id: string;
       readonly offset: bigint;
       readonly silent: boolean;
+      readonly ours: boolean;
     }
   | { readonly type: 'repeat' }
   | { readonly type: 'unknown-type' };
@@ -158,7 +163,7 @@ export function foldRecords(
     for (const [name, place] of Object.entries(reads)) view[name] = read(rowOfPlace(place, context), message.at);
     // The view was filled by the stage's own `reads` and tables.
     const effects = stage.decide(view as Parameters<typeof stage.decide>[0], message, context.settings);
-    const whole = effects.find((effect) => effect.do === 'reject' && effect.part === undefined);
+    const whole = effects.find(isWholeReject);
     return whole === undefined ? effects : [whole];
   };
 
@@ -205,7 +210,11 @@ export function foldRecords(
       outputs.push(...changes.outputs);
       calls.push(...changes.calls);
     }
-    for (const code of changes.rejected) records.push({ type: 'rejected', code, id, offset: record.offset, silent });
+    const whole = effects.some(isWholeReject);
+    for (const code of changes.rejected) {
+      const ours = whole && isOurFault(code, header);
+      records.push({ type: 'rejected', code, id, offset: record.offset, silent, ours });
+    }
     if (decoded.type === 'value') records.push({ type: 'decided', message, effects, silent });
   }
 

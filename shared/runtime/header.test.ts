@@ -16,6 +16,7 @@ const header: fc.Arbitrary<RecordHeader> = fc.record(
     }),
     timer: fc.record({ key: text, id: text }),
     call: fc.record({ id: text }),
+    redrive: text,
     part: text,
   },
   { requiredKeys: ['rootId', 'causeId'] },

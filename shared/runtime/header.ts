@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 /**
  * The one header of a record. `from` names the record it was made from and the effect that made it; `rootId` is the
  * fact that all began with, `causeId` the id of the record it was made from. `timer` and `call` mark records that a
- * stage sent to itself: they are recognised by their id, not by a watermark. `part` narrows a redriven record.
+ * stage sent to itself: they are recognised by their id, not by a watermark. `redrive` is the position of the dead letter
+ * that a redriven record comes from; `part` narrows what is done with it. Without `from`, `causeId` is the record's own id.
  */
 export interface RecordHeader {
   readonly rootId: string;
@@ -16,6 +17,7 @@ export interface RecordHeader {
   };
   readonly timer?: { readonly key: string; readonly id: string };
   readonly call?: { readonly id: string };
+  readonly redrive?: string;
   readonly part?: string;
 }
 
@@ -48,6 +50,7 @@ export function formatHeader(header: RecordHeader): string {
     fields.push(`t=${encodeURIComponent(header.timer.key)}`, `ti=${encodeURIComponent(header.timer.id)}`);
   }
   if (header.call !== undefined) fields.push(`c=${encodeURIComponent(header.call.id)}`);
+  if (header.redrive !== undefined) fields.push(`r=${encodeURIComponent(header.redrive)}`);
   if (header.part !== undefined) fields.push(`p=${encodeURIComponent(header.part)}`);
   return fields.join(' ');
 }
@@ -69,13 +72,15 @@ export function parseHeader(text: string | undefined): RecordHeader | undefined 
     };
     const fromField = read('f');
     const from = fromField === undefined ? undefined : parseFrom(fromField);
-    const [timerKey, timerId, callId, part] = [read('t'), read('ti'), read('c'), read('p')];
+    const [timerKey, timerId, callId] = [read('t'), read('ti'), read('c')];
+    const [redrive, part] = [read('r'), read('p')];
     return {
       rootId: decodeURIComponent(root),
       causeId: decodeURIComponent(cause),
       ...(from !== undefined && { from }),
       ...(timerKey !== undefined && timerId !== undefined && { timer: { key: timerKey, id: timerId } }),
       ...(callId !== undefined && { call: { id: callId } }),
+      ...(redrive !== undefined && { redrive }),
       ...(part !== undefined && { part }),
     };
   } catch (cause_) {

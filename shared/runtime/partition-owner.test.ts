@@ -287,6 +287,48 @@ describe('a store that does not stand where it was left', () => {
   });
 });
 
+describe('a stage that would reject all that comes', () => {
+  const fault: Ask = { type: 'throw', key: 'a' };
+  const letters = (world: Awaited<ReturnType<typeof partition>>) =>
+    world.values(deadLetters).map(({ offset }) => offset);
+  const failure = { code: 'too-many-rejects', details: { record: 'asks/0/3', code: 'stage-fault', inARow: 3 } };
+
+  test('stops before the batch that makes the row full is sent, and leaves everything as it was before that batch', async () => {
+    const world = await partition({ rejectsInARow: 3, batchRecords: 3 });
+    await world.ask(count('a', 1), fault, fault, fault, count('b', 1));
+    const open = await world.open();
+    await expect(open.handle()).rejects.toMatchObject(failure);
+    expect([open.next(), world.counts(), letters(world)]).toEqual([3n, { a: 1 }, ['1', '2']]);
+    expect(world.log.filter((line) => line.startsWith('save'))).toEqual(['save 2']);
+  });
+
+  test('goes on where it stopped once the cause is mended, and nothing is lost or done twice', async () => {
+    const world = await partition({ rejectsInARow: 3 });
+    await world.ask(count('a', 1), fault, fault, fault, count('b', 1));
+    await expect((await world.open()).handle()).rejects.toMatchObject(failure);
+    expect([letters(world), world.values(counted)]).toEqual([[], []]);
+    const base: AnyStage = counting;
+    const mended: AnyStage = {
+      ...base,
+      decide: (view, message, settings) => (message.value.type === 'throw' ? [] : base.decide(view, message, settings)),
+    };
+    expect(await (await world.open({ stage: mended })).handle()).toBe('handled');
+    expect([letters(world), world.values(counted)]).toEqual([[], counts('a1', 'b1')]);
+  });
+
+  test('is not stopped by what it folds again, nor where it is told never to stop', async () => {
+    const world = await partition({ rejectsInARow: 3 });
+    await world.ask(fault, fault, fault, fault);
+    expect(await (await world.open({ committed: 4n })).handle()).toBe('handled');
+    expect(letters(world)).toEqual([]);
+
+    const never = await partition({ rejectsInARow: 0 });
+    await never.ask(fault, fault, fault, fault);
+    expect(await (await never.open()).handle()).toBe('handled');
+    expect(letters(never)).toEqual(['0', '1', '2', '3']);
+  });
+});
+
 describe('timers', () => {
   test('are sent once when they are due, and once more when their record was not seen for long', async () => {
     const world = await partition({ timerRepeatMs: 1_000 });

@@ -2,6 +2,7 @@ import { BusError } from '../errors.ts';
 import type { AnyStage, Reads } from '../stage/stage.ts';
 import { callRow, type PendingCall, type Row } from './apply-effects.ts';
 import type { IncomingRecord } from './bus.ts';
+import { type Breaker, watchRejects } from './circuit-breaker.ts';
 import type { Clock } from './clock.ts';
 import type { Codec, Decoded } from './codec.ts';
 import { Fault, type Folded, type FoldedRecord, type FoldInput, foldRecords, isUnavailable } from './fold.ts';
@@ -52,7 +53,10 @@ export interface OpenPartition {
   readonly close: () => void;
 }
 
-/** Reads the state of a partition and answers its owner. Waits while the store is away. Throws `offset-gap`. */
+/**
+ * Reads the state of a partition and answers its owner. Waits while the store is away. Throws `offset-gap`; `handle` throws
+ * `too-many-rejects`.
+ */
 export async function openPartition(
   context: PartitionContext,
   slot: Slot,
@@ -83,6 +87,7 @@ export async function openPartition(
     });
   }
   let next = position.fence >= 0n ? position.fence + 1n : log.start;
+  let breaker: Breaker = { type: 'closed', inARow: 0 };
   let idleSince = clock.now();
   const cache = new Map<string, Row | undefined>();
   const fired = new Map<string, number>();
@@ -183,6 +188,16 @@ export async function openPartition(
       (row) => cache.get(row),
     );
     if (closed.signal.aborted) return 'reopen';
+    const watched = watchRejects(breaker, folded.records, runtime.rejectsInARow);
+    if (watched.type === 'open') {
+      // Nothing of this batch was sent or saved: whoever starts next finds it as it was.
+      throw new BusError('too-many-rejects', {
+        stage: stage.name,
+        record: `${stage.input.name}/${slot.partition}/${watched.offset}`,
+        code: watched.code,
+        inARow: watched.inARow,
+      });
+    }
     await sender.send(folded.outputs);
     if (closed.signal.aborted) return 'reopen';
     const expected = context.guards.fence ? position.fence : await waiting(() => store.fence(slot));
@@ -198,6 +213,7 @@ export async function openPartition(
     if (saved.type !== 'saved') return 'reopen';
     position = folded.position;
     next = position.fence + 1n;
+    breaker = watched;
     remember(folded);
     context.onFolded(folded.records);
     if (folded.calls.length > 0) await context.onCalls(slot.partition, folded.calls);

@@ -18,6 +18,11 @@ export const config = defineConfig('RUNTIME', {
     .describe('Wait before a due timer is sent again whose record was not seen.'),
   retryMs: ms(10, 60_000).default(500).describe('Wait between tries while Kafka, Redis or the registry is away.'),
   callsInFlight: count(1, 1_000).default(50).describe('Provider calls running at once in one process.'),
+  rejectsInARow: count(0, 1_000_000)
+    .default(50)
+    .describe(
+      'Messages of a partition rejected in a row for a fault of ours, at which a stage stops before it sends them; 0 never stops.',
+    ),
   stopMs: ms(100, 600_000)
     .default(8_000)
     .describe('Time that a graceful stop may take before the process ends anyway.'),
