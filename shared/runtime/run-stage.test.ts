@@ -80,6 +80,14 @@ async function stageWorld(
 const emitted = (world: Awaited<ReturnType<typeof stageWorld>>) =>
   world.values(counted).map((value) => `${value.key}${value.count}`);
 
+/** What readers see: a repeat has the origin of what it repeats, and they drop it. */
+const told = (world: Awaited<ReturnType<typeof stageWorld>>) => {
+  const records = world.simulation.records('counted').flat();
+  return emitted(world).filter(
+    (_, index) => records.findIndex(({ header }) => header === records[index]?.header) === index,
+  );
+};
+
 describe('a stage at work', () => {
   test('counts what comes, before it started and after, and leaves its group when it stops', async () => {
     const world = await stageWorld();
@@ -361,7 +369,7 @@ describe('state that was lost or taken', () => {
     world.simulation.forget(Number.POSITIVE_INFINITY);
     await world.ask(count('b', 1), count('a', 1));
     await world.until(() => world.counts().a === 2 && world.counts().b === 1);
-    expect([emitted(world), world.reopened()]).toEqual([['a1', 'b1', 'a2'], 1]);
+    expect([told(world), world.reopened()]).toEqual([['a1', 'b1', 'a2'], 1]);
   });
 
   test('is handed over to another copy, and comes back when it leaves', async () => {
@@ -373,12 +381,12 @@ describe('state that was lost or taken', () => {
     const second = await world.run();
     await world.until(() => first.health().partitions.length === 2 && second.health().partitions.length === 2);
     await askAll();
-    await world.until(() => emitted(world).length >= 24);
+    await world.until(() => told(world).length >= 24);
     await world.stop(second);
     await world.until(() => first.health().partitions.length === 4);
     await askAll();
-    await world.until(() => emitted(world).length >= 36);
-    expect(emitted(world).toSorted()).toEqual(keys.flatMap((key) => [1, 2, 3].map((each) => key + each)).toSorted());
+    await world.until(() => told(world).length >= 36);
+    expect(told(world).toSorted()).toEqual(keys.flatMap((key) => [1, 2, 3].map((each) => key + each)).toSorted());
   });
 });
 
