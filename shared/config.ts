@@ -6,8 +6,6 @@ export interface ConfigDeclaration<Settings> {
   readonly prefix: string;
   readonly schema: z.ZodType<Settings>;
   readonly fields: Readonly<Record<string, z.ZodType>>;
-  /** Words after the prefix that belong to a longer prefix of another declaration. */
-  readonly except?: readonly string[];
 }
 
 /** Declares settings: `maxAttempts` under `OUTBOX_SENDER` is `OUTBOX_SENDER_MAX_ATTEMPTS`. */

@@ -73,6 +73,7 @@ export async function serveProbes(options: {
   try {
     await once(server, 'listening');
   } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
     throw new BusError('port-taken', { port: options.port, setting: 'SIGNALBOX_PROBE_PORT' }, cause);
   }
   const address = server.address();
@@ -88,7 +89,7 @@ export async function serveProbes(options: {
 }
 
 /**
- * Waits until a signal comes, `stop` aborts or a service ends by itself; then stops all services in order, within the
+ * Waits until a signal comes, `stop` aborts or a service ends by itself; then stops all services, within the
  * deadline. A second signal ends the process at once, which every stage survives.
  */
 export async function superviseServices(options: {
