@@ -200,9 +200,9 @@ export async function openPartition(
     }
     await sender.send(folded.outputs);
     if (closed.signal.aborted) return 'reopen';
-    const expected = context.guards.fence ? position.fence : await waiting(() => store.fence(slot));
+    const present = context.guards.fence ? position.fence : await waiting(() => store.fence(slot));
     const saved = await waiting(() =>
-      store.save(slot, expected, {
+      store.save(slot, present ?? position.fence, {
         fence: folded.position.fence,
         at: folded.position.at,
         watermarks: folded.changedWatermarks,

@@ -5,12 +5,24 @@ import { BusError } from '../errors.ts';
 import type { RedisSettings } from './connection-settings.ts';
 import type { Log } from './log.ts';
 import { type Command, loadScript } from './lua/script.ts';
-import type { SaveResult, Slot, SlotChanges, Store, StoredTimer, Watermark } from './store.ts';
+import type {
+  Generations,
+  SaveResult,
+  Slot,
+  SlotChanges,
+  StatePartition,
+  Store,
+  StoredTimer,
+  Watermark,
+} from './store.ts';
 
 const saveScript = loadScript('save', z.string());
 const openScript = loadScript('open', z.array(z.string()).min(2));
 const dueScript = loadScript('due', z.array(z.string()));
 const viewScript = loadScript('view', z.array(z.string().nullable()));
+const loadRowsScript = loadScript('load', z.array(z.string().nullable()));
+const generationsScript = loadScript('generations', z.array(z.string()).length(5));
+const discardScript = loadScript('discard', z.number());
 
 const StoredTimerText = z
   .string()
@@ -20,12 +32,14 @@ const WatermarkText = z
   .string()
   .transform((text): unknown => JSON.parse(text))
   .pipe(z.object({ offset: z.string(), effects: z.array(z.string()) }));
-const Texts = z.array(z.string().nullable());
+const ScanReply = z.tuple([z.string(), z.array(z.string())]);
 
 const connectTimeoutMs = 5_000;
 // A save of thousands of rows takes a tenth of a second; a Redis that is silent for longer is one that is away.
 const commandTimeoutMs = 10_000;
 const longestReconnectMs = 2_000;
+/** Keys looked at in one step of a scan. */
+const scanCount = 500;
 
 /** The state of stages in Redis. Rejects with `infrastructure-unavailable` when it does not answer; later it reconnects by itself. */
 export async function createRedisStore(settings: RedisSettings, log: Log): Promise<Store> {
@@ -80,7 +94,37 @@ export async function createRedisStore(settings: RedisSettings, log: Log): Promi
         if (policy !== 'noeviction') throw new BusError('redis-may-evict', { policy: policy ?? 'unknown' });
       }),
 
-    generation: (stage) => asking('generation', async () => Number((await redis.get(generationKey(stage))) ?? 1)),
+    generations: (at, step) =>
+      asking('generations', async () => {
+        const number = step === undefined || step.do === 'conclude' ? '' : String(step.generation);
+        return parseGenerations(
+          await generationsScript(command, [generationsKey(at)], [slotTag(at), step?.do ?? '', number]),
+        );
+      }),
+
+    discard: ({ stage, partitions, generation }) =>
+      asking('discard', async () => {
+        let removed = 0;
+        const discard = async (partition: number, keys: readonly string[]): Promise<void> => {
+          const at = { stage, partition };
+          removed += await discardScript(command, [generationsKey(at), ...keys], [String(generation)]);
+        };
+        // The position goes first: whoever still decides on these rows finds its fence gone before a row.
+        for (let partition = 0; partition < partitions; partition++) {
+          const { position, watermarks, dueTimes, timers } = keysOf({ stage, partition, generation });
+          await discard(partition, [position, watermarks, dueTimes, timers]);
+        }
+        const tagged = `sb:${generation}:{${stage}:`;
+        for (let cursor = '0', done = false; !done; done = cursor === '0') {
+          const options = ['MATCH', `${tagged.replaceAll(/[*?[\]\\]/g, '\\$&')}*`, 'COUNT', scanCount];
+          const [next, keys] = ScanReply.parse(await command('SCAN', [cursor, ...options]));
+          cursor = next;
+          for (const [partition, mine] of Map.groupBy(keys, (key) => Number.parseInt(key.slice(tagged.length), 10))) {
+            if (partition < partitions) await discard(partition, mine);
+          }
+        }
+        return removed;
+      }),
 
     open: (slot) =>
       asking('open', async () => {
@@ -89,13 +133,21 @@ export async function createRedisStore(settings: RedisSettings, log: Log): Promi
         return { fence: BigInt(fence), at: Number(at), watermarks: parseWatermarks(watermarks) };
       }),
 
-    fence: (slot) => asking('fence', async () => BigInt((await redis.hget(keysOf(slot).position, 'fence')) ?? '-1')),
+    fence: (slot) =>
+      asking('fence', async () => {
+        const [fence, generation] = await Promise.all([
+          redis.hget(keysOf(slot).position, 'fence'),
+          redis.hget(generationsKey(slot), standingOf(slot)),
+        ]);
+        const standing = generation ?? (slot.draft === true ? undefined : '1');
+        return standing === String(slot.generation) ? BigInt(fence ?? '-1') : undefined;
+      }),
 
-    load: (slot, rows) =>
+    load: (at, rows) =>
       asking('load', async () => {
         if (rows.length === 0) return [];
-        const keys = keysOf(slot);
-        return Texts.parse(await command('MGET', rows.map(keys.row))).map((text) => text ?? undefined);
+        const found = await loadRowsScript(command, [generationsKey(at)], [slotTag(at), ...rows]);
+        return rows.map((_, index) => found[index] ?? undefined);
       }),
 
     view: (slot, wanted) =>
@@ -131,11 +183,17 @@ export async function createRedisStore(settings: RedisSettings, log: Log): Promi
   };
 }
 
-const generationKey = (stage: string): string => `sb:generation:${stage}`;
+/** All keys of a partition share the part in braces, and so one hash slot of a cluster. */
+const slotTag = ({ stage, partition }: StatePartition): string => `{${stage}:${partition}}`;
 
-/** All keys of a slot share the part in braces, and so one hash slot of a cluster. Rows hold a second colon, the others none. */
-function keysOf({ stage, partition, generation }: Slot) {
-  const prefix = `sb:${generation}:{${stage}:${partition}}`;
+const generationsKey = (at: StatePartition): string => `sb:generations:${slotTag(at)}`;
+
+/** What a generation has to be for its slot to be written. */
+const standingOf = ({ draft }: Slot): 'inUse' | 'draft' => (draft === true ? 'draft' : 'inUse');
+
+/** The keys of a slot. Rows hold another colon, the others none. */
+function keysOf(slot: Slot) {
+  const prefix = `sb:${slot.generation}:${slotTag(slot)}`;
   return {
     position: `${prefix}:position`,
     watermarks: `${prefix}:watermarks`,
@@ -147,8 +205,9 @@ function keysOf({ stage, partition, generation }: Slot) {
 
 function saveArguments(slot: Slot, expected: bigint, changes: SlotChanges) {
   const { position, watermarks, dueTimes, timers, row } = keysOf(slot);
-  const keys = [position, watermarks, dueTimes, timers];
+  const keys = [position, watermarks, dueTimes, timers, generationsKey(slot)];
   const args = [expected, changes.fence, changes.at, changes.watermarks.size, changes.timers.length].map(String);
+  args.push(String(slot.generation), standingOf(slot));
   for (const [source, { offset, effects }] of changes.watermarks) {
     args.push(source, JSON.stringify({ offset: String(offset), effects }));
   }
@@ -169,8 +228,18 @@ const lifetimeOf = (ms: number | undefined): number => (ms === undefined ? 0 : M
 
 function resultOf(expected: bigint, reply: string): SaveResult {
   if (reply === '') return { type: 'saved' };
+  if (reply === 'retired') return { type: 'retired' };
   const fence = BigInt(reply);
   return { type: fence < expected ? 'behind' : 'ahead', fence };
+}
+
+function parseGenerations([inUse, draft, previous, upTo, newest]: readonly string[]): Generations {
+  return {
+    inUse: Number(inUse),
+    draft: draft === '' ? undefined : Number(draft),
+    previous: previous === '' ? undefined : { generation: Number(previous), fence: BigInt(upTo ?? '') },
+    newest: Number(newest),
+  };
 }
 
 function parseWatermarks(flat: readonly string[]): ReadonlyMap<string, Watermark> {

@@ -96,7 +96,6 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const stopping = new AbortController();
   const leaving = Promise.withResolvers<void>();
   const counts = await partitionCounts(options);
-  const generation = await inReach(options, () => store.generation(stage.name));
   const tables: Record<string, unknown> = {};
   const opened = new Map<string, OpenTable<unknown>>();
 
@@ -187,7 +186,9 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const owner: PartitionOwner = {
     async assigned(partition, position) {
       drop(partition);
-      const open = await openPartition(context, { stage: stage.name, partition, generation }, position);
+      // Asked at each assignment: a rebuild may have put another generation in use.
+      const { inUse } = await inReach(options, () => store.generations({ stage: stage.name, partition }));
+      const open = await openPartition(context, { stage: stage.name, partition, generation: inUse }, position);
       held.set(partition, { open, movedAt: clock.now(), lag: 0n, lagSince: undefined });
       log.debug({ stage: stage.name, partition, offset: String(open.next()) }, 'partition opened');
       return open.next();

@@ -1,9 +1,36 @@
-/** The state of one stage in one partition, under one generation. */
-export interface Slot {
+/** One partition of one stage, whatever the generation of its state. */
+export interface StatePartition {
   readonly stage: string;
   readonly partition: number;
-  readonly generation: number;
 }
+
+/** The state of one stage in one partition, under one generation. `draft`: a rebuild writes it beside the one in use. */
+export interface Slot extends StatePartition {
+  readonly generation: number;
+  readonly draft?: true;
+}
+
+/** The generations of a partition's state. */
+export interface Generations {
+  /** The one that owners write; 1 at first. */
+  readonly inUse: number;
+  /** The one that a rebuild writes beside it. */
+  readonly draft: number | undefined;
+  /** The one that was in use before. It is still what readers read, until the one in use has reached its last fence. */
+  readonly previous: { readonly generation: number; readonly fence: bigint } | undefined;
+  /** The highest number that was ever given; none is given twice. */
+  readonly newest: number;
+}
+
+/**
+ * A step of a rebuild, each of which happens at once or, where it does not apply, not at all. `begin` opens a draft where
+ * there is none and nothing is left of the rebuild before; `adopt` puts the draft in use, and from then on nothing is
+ * saved to the generation before; `abandon` forgets the draft; `conclude` forgets the generation before, once readers
+ * have left it.
+ */
+export type GenerationStep =
+  | { readonly do: 'begin' | 'adopt' | 'abandon'; readonly generation: number }
+  | { readonly do: 'conclude' };
 
 /** The highest offset of a source partition that was applied, and the effects seen at that offset. */
 export interface Watermark {
@@ -49,8 +76,12 @@ export interface SlotChanges {
   readonly timers: readonly TimerWrite[];
 }
 
-/** Saved; or the fence is not where the writer thought: lower (the store lost writes) or higher (another owner was here). */
+/**
+ * Saved; or the fence is not where the writer thought: lower (the store lost writes) or higher (another owner was here); or
+ * the generation is not the one in use any more (for a draft: not the draft).
+ */
 export type SaveResult =
+  | { readonly type: 'retired' }
   | { readonly type: 'saved' }
   | { readonly type: 'behind'; readonly fence: bigint }
   | { readonly type: 'ahead'; readonly fence: bigint };
@@ -66,18 +97,28 @@ export interface SlotView {
 export interface Store {
   /** Throws `redis-may-evict` where the store could forget by itself. */
   readonly check: () => Promise<void>;
-  /** The generation that readers and writers of a stage use now; 1 at first. */
-  readonly generation: (stage: string) => Promise<number>;
+  /** The generations of a partition, after the step that is asked for. */
+  readonly generations: (at: StatePartition, step?: GenerationStep) => Promise<Generations>;
+  /**
+   * Removes what a stage kept under a generation, in bounded portions, and answers how many keys that were. What is in use,
+   * a draft or still read stays, whoever asks.
+   */
+  readonly discard: (state: {
+    readonly stage: string;
+    readonly partitions: number;
+    readonly generation: number;
+  }) => Promise<number>;
   readonly open: (slot: Slot) => Promise<SlotPosition>;
-  readonly fence: (slot: Slot) => Promise<bigint>;
-  /** The rows in the order of their names, for readers that decide nothing. */
-  readonly load: (slot: Slot, rows: readonly string[]) => Promise<readonly (string | undefined)[]>;
+  /** The fence; undefined where the generation is retired, as a save would be told. */
+  readonly fence: (slot: Slot) => Promise<bigint | undefined>;
+  /** The rows in the order of their names, for readers that decide nothing: of the generation that they should see now. */
+  readonly load: (at: StatePartition, rows: readonly string[]) => Promise<readonly (string | undefined)[]>;
   /** Rows and pending timers, in order, as of the one moment at which the fence was there. */
   readonly view: (
     slot: Slot,
     wanted: { readonly rows: readonly string[]; readonly timers: readonly string[] },
   ) => Promise<SlotView>;
-  /** Compares the fence and writes, in one step. */
+  /** Compares generation and fence and writes, in one step. */
   readonly save: (slot: Slot, expected: bigint, changes: SlotChanges) => Promise<SaveResult>;
   /** Timers due at or before an instant, earliest first. */
   readonly due: (slot: Slot, at: number, limit: number) => Promise<readonly StoredTimer[]>;

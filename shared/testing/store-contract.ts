@@ -116,16 +116,131 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       await store.save(slot, -1n, written);
       for (const other of others) {
         expect(await store.open(other)).toEqual({ fence: -1n, at: 0, watermarks: new Map() });
-        expect(await store.load(other, ['entries:a'])).toEqual([undefined]);
+        expect((await store.view(other, { rows: ['entries:a'], timers: ['t'] })).rows).toEqual([undefined]);
         expect(await store.due(other, 1_000, 10)).toEqual([]);
-        expect(await store.save(other, -1n, written)).toEqual({ type: 'saved' });
       }
     });
 
-    test('a stage has generation 1 at first, and a store in order passes its check', slow, async () => {
+    test('a store in order passes its check', slow, async () => {
       const store = await connected();
-      expect(await store.generation(newSlot().stage)).toBe(1);
       expect(await store.check()).toBeUndefined();
+    });
+  });
+
+  describe(`${name}: generations`, () => {
+    const first = { inUse: 1, draft: undefined, previous: undefined, newest: 1 };
+    const rowAt = (fence: bigint, json: string): SlotChanges => rowsAt(fence, [{ row: 'entries:a', json }]);
+    const saved = { type: 'saved' };
+    const retired = { type: 'retired' };
+
+    test('the first one is in use at first, and no step applies but a beginning', slow, async () => {
+      const store = await connected();
+      const slot = newSlot();
+      expect(await store.generations(slot)).toEqual(first);
+      expect(await store.generations(slot, { do: 'adopt', generation: 2 })).toEqual(first);
+      expect(await store.generations(slot, { do: 'abandon', generation: 2 })).toEqual(first);
+      expect(await store.generations(slot, { do: 'conclude' })).toEqual(first);
+      expect(await store.generations(slot, { do: 'begin', generation: 1 })).toEqual(first);
+      expect(await store.save(slot, -1n, rowAt(1n, '1'))).toEqual(saved);
+    });
+
+    test('a draft is written beside the one in use, and only as a draft', slow, async () => {
+      const store = await connected();
+      const slot = newSlot();
+      const draft: Slot = { ...slot, generation: 2, draft: true };
+      expect(await store.save(draft, -1n, rowAt(1n, '0'))).toEqual(retired);
+      expect(await store.fence(draft)).toBeUndefined();
+      const begun = { ...first, draft: 2, newest: 2 };
+      expect(await store.generations(slot, { do: 'begin', generation: 2 })).toEqual(begun);
+      expect(await store.generations(slot, { do: 'begin', generation: 3 })).toEqual(begun);
+      expect(await store.save(slot, -1n, rowAt(5n, '"live"'))).toEqual(saved);
+      expect(await store.save(draft, -1n, rowAt(3n, '"draft"'))).toEqual(saved);
+      expect(await store.save({ ...slot, generation: 2 }, 3n, rowAt(4n, '"owner"'))).toEqual(retired);
+      expect(await store.save({ ...slot, draft: true }, 5n, rowAt(6n, '"draft"'))).toEqual(retired);
+      expect([await store.fence(slot), await store.fence(draft)]).toEqual([5n, 3n]);
+      expect(await store.load(slot, ['entries:a'])).toEqual(['"live"']);
+    });
+
+    test(
+      'adopted, it alone is written, and readers see it once it has reached where the other ended',
+      slow,
+      async () => {
+        const [store, other] = [await connected(), await connected()];
+        const slot = newSlot();
+        const next: Slot = { ...slot, generation: 2 };
+        await store.generations(slot, { do: 'begin', generation: 2 });
+        await store.save(slot, -1n, rowAt(10n, '"old"'));
+        await store.save({ ...next, draft: true }, -1n, rowAt(9n, '"behind"'));
+        const adopted = { inUse: 2, draft: undefined, previous: { generation: 1, fence: 10n }, newest: 2 };
+        expect(await other.generations(slot, { do: 'adopt', generation: 2 })).toEqual(adopted);
+        expect(await other.generations(slot, { do: 'adopt', generation: 2 })).toEqual(adopted);
+
+        expect(await store.save(slot, 10n, rowAt(11n, '"late"'))).toEqual(retired);
+        expect(await store.save({ ...next, draft: true }, 9n, rowAt(10n, '"late"'))).toEqual(retired);
+        expect(await store.fence(slot)).toBeUndefined();
+        expect(await store.load(slot, ['entries:none', 'entries:a'])).toEqual([undefined, '"old"']);
+        expect(await store.generations(slot, { do: 'conclude' })).toEqual(adopted);
+        expect(await store.generations(slot, { do: 'begin', generation: 3 })).toEqual(adopted);
+
+        expect(await store.save(next, 9n, rowAt(10n, '"new"'))).toEqual(saved);
+        expect(await store.load(slot, ['entries:none', 'entries:a'])).toEqual([undefined, '"new"']);
+        const concluded = { ...adopted, previous: undefined };
+        expect(await store.generations(slot, { do: 'conclude' })).toEqual(concluded);
+        expect(await store.load(slot, ['entries:a'])).toEqual(['"new"']);
+        expect(await store.generations(slot, { do: 'begin', generation: 2 })).toEqual(concluded);
+        expect(await store.generations(slot, { do: 'begin', generation: 3 })).toEqual({
+          ...concluded,
+          draft: 3,
+          newest: 3,
+        });
+      },
+    );
+
+    test('an abandoned draft is written no more, and its number is not given again', slow, async () => {
+      const store = await connected();
+      const slot = newSlot();
+      const draft: Slot = { ...slot, generation: 2, draft: true };
+      await store.generations(slot, { do: 'begin', generation: 2 });
+      await store.save(draft, -1n, rowAt(3n, '1'));
+      expect(await store.generations(slot, { do: 'abandon', generation: 3 })).toEqual({
+        ...first,
+        draft: 2,
+        newest: 2,
+      });
+      expect(await store.generations(slot, { do: 'abandon', generation: 2 })).toEqual({ ...first, newest: 2 });
+      expect(await store.save(draft, 3n, rowAt(4n, '1'))).toEqual(retired);
+      expect(await store.generations(slot, { do: 'begin', generation: 2 })).toEqual({ ...first, newest: 2 });
+    });
+
+    test('only what nobody uses or reads is discarded, and of that stage and generation alone', slow, async () => {
+      const store = await connected();
+      const slot = newSlot();
+      const elsewhere: Slot = { ...slot, partition: 0 };
+      const neighbour: Slot = { ...slot, stage: `${slot.stage}-2` };
+      const state = { stage: slot.stage, partitions: 2, generation: 1 };
+      const rows = Array.from({ length: 1_200 }, (_, index) => ({ row: `entries:${index}`, json: '1' }));
+      await store.save(slot, -1n, { ...rowsAt(7n, rows), timers: [{ set: timer('t', 5) }] });
+      for (const each of [elsewhere, neighbour]) await store.save(each, -1n, rowAt(7n, '1'));
+      const next: Slot = { ...slot, generation: 2 };
+      await store.generations(slot, { do: 'begin', generation: 2 });
+      await store.save({ ...next, draft: true }, -1n, rowAt(6n, '2'));
+      expect(await store.discard(state)).toBe(0);
+      expect(await store.discard({ ...state, generation: 2 })).toBe(0);
+      await store.generations(slot, { do: 'adopt', generation: 2 });
+      expect(await store.discard(state)).toBe(0);
+      expect(await store.load(slot, ['entries:1199'])).toEqual(['1']);
+
+      await store.save(next, 6n, rowAt(7n, '3'));
+      await store.generations(slot, { do: 'conclude' });
+      expect(await store.discard(state)).toBeGreaterThan(1_200);
+      expect(await store.discard(state)).toBe(0);
+      expect(await store.open(slot)).toEqual({ fence: -1n, at: 0, watermarks: new Map() });
+      const left = await store.view(slot, { rows: ['entries:0', 'entries:1199'], timers: ['t'] });
+      expect(left).toEqual({ fence: -1n, rows: [undefined, undefined], timers: [undefined] });
+      expect(await store.due(slot, 10, 10)).toEqual([]);
+      for (const each of [slot, elsewhere, neighbour]) {
+        expect(await store.load(each, ['entries:a'])).toEqual([each === slot ? '3' : '1']);
+      }
     });
   });
 

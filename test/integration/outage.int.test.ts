@@ -91,7 +91,7 @@ test('a Redis that dies is reported at once, and found again when it is back', a
   await own.parts.redis?.restart();
   // The scripts are not remembered by the new process, and are sent to it again.
   await vi.waitFor(async () => expect(await store.load(slot, ['a:c'])).toEqual([undefined]), patience);
-  const fence = await store.fence(slot);
+  const fence = (await store.fence(slot)) ?? -1n;
   expect(await store.save(slot, fence, { ...changes, fence: 3n })).toEqual({ type: 'saved' });
   expect(await store.fence(slot)).toBe(3n);
   await store.close();

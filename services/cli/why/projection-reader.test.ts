@@ -10,7 +10,7 @@ const stage = 'decision-journal';
 const empty = { decisions: [], dropped: 0 };
 
 async function save(store: Store, partition: number, row: string, content: unknown): Promise<void> {
-  const slot = { stage, partition, generation: await store.generation(stage) };
+  const slot = { stage, partition, generation: (await store.generations({ stage, partition })).inUse };
   const rows = [{ row, json: JSON.stringify(content) }];
   await store.save(slot, -1n, { fence: 0n, at: 0, watermarks: new Map(), rows, timers: [] });
 }

@@ -20,11 +20,10 @@ export async function createProjectionReader(options: {
   readonly now: () => number;
 }): Promise<ProjectionReader> {
   const { store, stage, partitions, now } = options;
-  const generation = await store.generation(stage);
 
   const readIn = async <V>(place: Place<V>, partition: number): Promise<V | undefined> => {
     const row = rowOf(place.projection.name, place.key);
-    const [json] = await store.load({ stage, partition, generation }, [row]);
+    const [json] = await store.load({ stage, partition }, [row]);
     if (json === undefined) return undefined;
     const { v, x } = Row.parse(JSON.parse(json));
     return x !== undefined && x <= now() ? undefined : place.projection.value.parse(v);

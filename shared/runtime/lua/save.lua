@@ -1,23 +1,29 @@
--- Writes what one batch changed, at once or not at all: when the fence is elsewhere, nothing is written.
+-- Writes what one batch changed, at once or not at all: when the fence is elsewhere, or the generation is not the one to
+-- write any more, nothing is written.
 --
 -- KEYS[1]   the position: a hash of "fence" and "at"
 -- KEYS[2]   the watermarks: a hash by source
 -- KEYS[3]   the due times: a sorted set of timer keys
 -- KEYS[4]   the timers: a hash by timer key
--- KEYS[5..] the rows, in the order of their arguments
+-- KEYS[5]   the generations: a hash, see generations.lua
+-- KEYS[6..] the rows, in the order of their arguments
 -- ARGV[1]   the fence that the writer expects; offsets are decimal text, compared as text
 -- ARGV[2]   the new fence
 -- ARGV[3]   its message time
 -- ARGV[4]   the number of watermarks, ARGV[5] that of timers
--- ARGV[6..] for each watermark: source, JSON
+-- ARGV[6]   the generation of these keys, ARGV[7] what it has to be: "inUse" or "draft"
+-- ARGV[8..] for each watermark: source, JSON
 --           for each timer:     key, due time or "" to clear it, JSON
 --           for each row:       "" to remove it, 0 to keep it for ever or its lifetime in ms, JSON
--- returns   "" when written, else the present fence
+-- returns   "" when written, "retired" where the generation is another one now, else the present fence
+
+local generation = redis.call('HGET', KEYS[5], ARGV[7]) or (ARGV[7] == 'inUse' and '1')
+if generation ~= ARGV[6] then return 'retired' end
 
 local fence = redis.call('HGET', KEYS[1], 'fence') or '-1'
 if fence ~= ARGV[1] then return fence end
 
-local at = 6
+local at = 8
 for _ = 1, tonumber(ARGV[4]) do
   redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1])
   at = at + 2
@@ -35,7 +41,7 @@ for _ = 1, tonumber(ARGV[5]) do
   at = at + 3
 end
 
-for row = 5, #KEYS do
+for row = 6, #KEYS do
   local lifetime, json = ARGV[at], ARGV[at + 1]
   if lifetime == '' then
     redis.call('DEL', KEYS[row])

@@ -1,4 +1,15 @@
-import type { Slot, SlotChanges, SlotPosition, Store, StoredTimer, TimerWrite, Watermark } from '../store.ts';
+import type {
+  GenerationStep,
+  Generations,
+  Slot,
+  SlotChanges,
+  SlotPosition,
+  StatePartition,
+  Store,
+  StoredTimer,
+  TimerWrite,
+  Watermark,
+} from '../store.ts';
 import { attempt, type Faults } from './faults.ts';
 import type { Process } from './process.ts';
 
@@ -21,6 +32,10 @@ export interface MemoryStoreState {
   /** Writes one batch of changes. */
   readonly write: (slot: Slot, changes: SlotChanges) => void;
   readonly row: (slot: Slot, row: string) => string | undefined;
+  /** Takes a step of a rebuild, where it applies, and answers the generations. */
+  readonly generations: (at: StatePartition, step?: GenerationStep) => Generations;
+  /** Removes a slot that nobody uses, and answers how much it held. */
+  readonly discard: (slot: Slot) => number;
   /** Goes back to where the whole store was so many saves ago. */
   readonly forget: (saves: number) => void;
 }
@@ -32,10 +47,13 @@ export function createMemoryStoreState(options: {
   readonly history: boolean;
 }): MemoryStoreState {
   const slots = new Map<string, SlotState>();
+  const allGenerations = new Map<string, Generations>();
   const undos: (() => void)[] = [];
 
-  const slotOf = ({ stage, partition, generation }: Slot): SlotState => {
-    const id = `${generation}:${stage}:${partition}`;
+  const idOf = ({ stage, partition, generation }: Slot): string => `${generation}:${stage}:${partition}`;
+
+  const slotOf = (slot: Slot): SlotState => {
+    const id = idOf(slot);
     const known = slots.get(id);
     if (known !== undefined) return known;
     const empty: SlotState = { fence: -1n, at: 0, watermarks: new Map(), rows: new Map(), timers: new Map() };
@@ -43,8 +61,31 @@ export function createMemoryStoreState(options: {
     return empty;
   };
 
+  const generationsOf = ({ stage, partition }: StatePartition): Generations =>
+    allGenerations.get(`${stage}:${partition}`) ?? { inUse: 1, draft: undefined, previous: undefined, newest: 1 };
+
+  const wrote = (undo: () => void): void => {
+    options.changed();
+    if (options.history) undos.push(undo);
+  };
+
   return {
     slot: slotOf,
+    generations(at, step) {
+      const now = generationsOf(at);
+      const fenceOf = (generation: number): bigint => slotOf({ ...at, generation }).fence;
+      const next = step && after(now, step, fenceOf);
+      if (next === undefined) return now;
+      wrote(change(allGenerations, `${at.stage}:${at.partition}`, next));
+      return next;
+    },
+    discard(slot) {
+      const { inUse, draft, previous } = generationsOf(slot);
+      if ([inUse, draft, previous?.generation].includes(slot.generation)) return 0;
+      const { rows, timers, fence } = slotOf(slot);
+      if (fence >= 0n) wrote(change(slots, idOf(slot), undefined));
+      return rows.size + timers.size;
+    },
     write(slot, { fence, at, watermarks, rows, timers }) {
       const state = slotOf(slot);
       const old = { fence: state.fence, at: state.at };
@@ -59,9 +100,7 @@ export function createMemoryStoreState(options: {
       ];
       state.fence = fence;
       state.at = at;
-      options.changed();
-      if (!options.history) return;
-      undos.push(() => {
+      wrote(() => {
         for (const back of undo.reverse()) back();
         Object.assign(state, old);
       });
@@ -81,6 +120,32 @@ export function createMemoryStoreState(options: {
   };
 }
 
+/** The generations after a step; undefined where it does not apply. */
+function after(
+  now: Generations,
+  step: GenerationStep,
+  fenceOf: (generation: number) => bigint,
+): Generations | undefined {
+  switch (step.do) {
+    case 'begin':
+      if (now.draft !== undefined || now.previous !== undefined || step.generation <= now.newest) return undefined;
+      return { ...now, draft: step.generation, newest: step.generation };
+    case 'adopt':
+      if (now.draft !== step.generation) return undefined;
+      return {
+        ...now,
+        inUse: step.generation,
+        draft: undefined,
+        previous: { generation: now.inUse, fence: fenceOf(now.inUse) },
+      };
+    case 'abandon':
+      return now.draft === step.generation ? { ...now, draft: undefined } : undefined;
+    case 'conclude':
+      if (now.previous === undefined || fenceOf(now.inUse) < now.previous.fence) return undefined;
+      return { ...now, previous: undefined };
+  }
+}
+
 const timerEntry = (timer: TimerWrite): [string, StoredTimer | undefined] =>
   'set' in timer ? [timer.set.key, timer.set] : [timer.clear, undefined];
 
@@ -98,15 +163,32 @@ function change<V>(entries: Map<string, V>, key: string, value: V | undefined): 
 /** The store as one process has it. */
 export function createMemoryStore(state: MemoryStoreState, process: Process, faults: Faults): Store {
   const ask = <T>(label: string, effect: () => T): Promise<T> => attempt(process, faults.storeFails, label, effect);
-  const named = (verb: string, { stage, partition }: Slot): string => `${verb} ${stage}/${partition}`;
+  const named = (verb: string, { stage, partition }: StatePartition): string => `${verb} ${stage}/${partition}`;
+  const isRetired = (slot: Slot): boolean => {
+    const { inUse, draft } = state.generations(slot);
+    return slot.generation !== (slot.draft === true ? draft : inUse);
+  };
 
   return {
     check: () => ask('check', () => undefined),
-    // Nothing in memory outlives a rebuild, so there is never a second generation.
-    generation: (stage) => ask(`generation ${stage}`, () => 1),
+    generations: (at, step) => ask(named(`generations ${step?.do ?? ''}`, at), () => state.generations(at, step)),
+    async discard({ stage, partitions, generation }) {
+      let removed = 0;
+      for (let partition = 0; partition < partitions; partition++) {
+        const slot = { stage, partition, generation };
+        removed += await ask(named('discard', slot), () => state.discard(slot));
+      }
+      return removed;
+    },
     open: (slot) => ask(named('open', slot), () => positionOf(state.slot(slot))),
-    fence: (slot) => ask(named('fence', slot), () => state.slot(slot).fence),
-    load: (slot, rows) => ask(named('load', slot), () => rows.map((row) => state.row(slot, row))),
+    fence: (slot) => ask(named('fence', slot), () => (isRetired(slot) ? undefined : state.slot(slot).fence)),
+    load: (at, rows) =>
+      ask(named('load', at), () => {
+        const { inUse, previous } = state.generations(at);
+        const isThere = previous === undefined || state.slot({ ...at, generation: inUse }).fence >= previous.fence;
+        const slot = { ...at, generation: isThere ? inUse : previous.generation };
+        return rows.map((row) => state.row(slot, row));
+      }),
     view: (slot, { rows, timers }) =>
       ask(named('view', slot), () => ({
         fence: state.slot(slot).fence,
@@ -115,6 +197,7 @@ export function createMemoryStore(state: MemoryStoreState, process: Process, fau
       })),
     save: (slot, expected, changes) =>
       ask(`${named('save', slot)} ${expected}->${changes.fence}`, () => {
+        if (isRetired(slot)) return { type: 'retired' };
         const { fence } = state.slot(slot);
         if (fence < expected) return { type: 'behind', fence };
         if (fence > expected) return { type: 'ahead', fence };

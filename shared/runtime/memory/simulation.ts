@@ -1,6 +1,6 @@
 import type { Bus, IncomingRecord, TopicSpec } from '../bus.ts';
 import type { SchemaRegistry } from '../schema-registry.ts';
-import type { Slot, SlotPosition, Store, StoredTimer } from '../store.ts';
+import type { Generations, Slot, SlotPosition, StatePartition, Store, StoredTimer } from '../store.ts';
 import { type Faults, noFaults } from './faults.ts';
 import { createMemoryBroker } from './memory-broker.ts';
 import { createMemoryBus } from './memory-bus.ts';
@@ -30,6 +30,7 @@ export interface Simulation {
   readonly truncate: (topic: string, partition: number, start: bigint) => void;
   /** The committed offset; -1 where there is none. */
   readonly committed: (group: string, topic: string, partition: number) => bigint;
+  readonly generations: (at: StatePartition) => Generations;
   readonly position: (slot: Slot) => SlotPosition;
   readonly row: (slot: Slot, row: string) => string | undefined;
   /** All rows of a slot that have not expired, by name. */
@@ -77,6 +78,7 @@ export function createSimulation(options: {
     records: broker.log.records,
     truncate: broker.log.truncate,
     committed: broker.groups.committed,
+    generations: (at) => store.generations(at),
     position: (slot) => positionOf(store.slot(slot)),
     row: store.row,
     rows: (slot) =>
