@@ -1,6 +1,6 @@
-import { BusError } from '../../../shared/errors.ts';
 import type { Bus } from '../../../shared/runtime/bus.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { inReach } from '../../../shared/runtime/in-reach.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { SchemaRegistry } from '../../../shared/runtime/schema-registry.ts';
 import type { Store } from '../../../shared/runtime/store.ts';
@@ -23,22 +23,20 @@ export async function openWorld(options: {
   readonly stop: AbortSignal;
 }): Promise<World> {
   const { ports, clock, log, stop } = options;
-  const waiting = async <T>(what: string, open: () => Promise<T>): Promise<T> => {
-    for (;;) {
-      try {
-        return await open();
-      } catch (error) {
-        if (!(error instanceof BusError) || error.code !== 'infrastructure-unavailable' || stop.aborted) throw error;
-        log.warn({ code: error.code, what }, 'waiting');
-        await clock.sleep(retryMs, stop);
-      }
-    }
+  const waiting = <T>(what: string, open: () => Promise<T>): Promise<T> => {
+    const onWait = () => log.warn({ code: 'infrastructure-unavailable', what }, 'waiting');
+    return inReach(open, { clock, retryMs, stop, onWait });
   };
   const [bus, store, registry] = await Promise.all([
     waiting('kafka', ports.bus),
     waiting('redis', async () => {
       const store = await ports.store();
-      await store.check();
+      try {
+        await store.check();
+      } catch (error) {
+        await store.close();
+        throw error;
+      }
       return store;
     }),
     waiting('schema-registry', ports.registry),

@@ -8,6 +8,7 @@ import { providers } from '../../../shared/providers/index.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type Codec, createCodec } from '../../../shared/runtime/codec.ts';
 import type { Environment } from '../../../shared/runtime/connection-settings.ts';
+import { inReach } from '../../../shared/runtime/in-reach.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { Metrics } from '../../../shared/runtime/metrics-registry.ts';
 import { performCall } from '../../../shared/runtime/perform-call.ts';
@@ -63,7 +64,8 @@ const stuckLimitMs = 60_000;
 export async function startServices(options: ServiceOptions): Promise<StartedServices> {
   const { names, world, environment } = options;
   const [runtime] = readConfig([runtimeConfig] as const, environment);
-  const codec = await createCodec({ registry: world.registry, writes: topics });
+  const waiting = { clock: options.clock, retryMs: runtime.retryMs };
+  const codec = await inReach(() => createCodec({ registry: world.registry, writes: topics }), waiting);
   const services: RunningService[] = [];
   let ingressUrl: string | undefined;
   for (const name of names) {
@@ -148,18 +150,20 @@ async function startIngress(
   const [settings] = readConfig([ingressConfig] as const, environment);
   const sender = senderFor(options, runtime);
   const publisher = createPublisher({ bus: world.bus, codec, sender });
-  const accounts = await openTable({
-    topic: connections,
-    bus: world.bus,
-    codec,
-    clock,
-    retryMs: runtime.retryMs,
-    onProblem: ({ offset, ...problem }) =>
-      log.error(
-        { stage: ingressName, ...problem, offset: String(offset) },
-        'configuration record unreadable, last good one kept',
-      ),
-  });
+  const openAccounts = () =>
+    openTable({
+      topic: connections,
+      bus: world.bus,
+      codec,
+      clock,
+      retryMs: runtime.retryMs,
+      onProblem: ({ offset, ...problem }) =>
+        log.error(
+          { stage: ingressName, ...problem, offset: String(offset) },
+          'configuration record unreadable, last good one kept',
+        ),
+    });
+  const accounts = await inReach(openAccounts, { clock, retryMs: runtime.retryMs });
   await accounts.ready;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const server = buildIngress({
