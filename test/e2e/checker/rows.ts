@@ -25,15 +25,21 @@ export async function readRows(
   const rows = new Map<string, Row>();
   try {
     for (const stage of stages) {
-      const generation = (await redis.get(`sb:generation:${stage}`)) ?? '1';
-      const prefix = new RegExp(`^sb:${generation}:\\{${stage}:(\\d+)\\}:([^:]+:.*)$`, 's');
-      for await (const found of redis.scanStream({ match: `sb:${generation}:{${stage}:*`, count: 1_000 })) {
+      const prefix = new RegExp(`^sb:(\\d+):\\{${stage}:(\\d+)\\}:([^:]+:.*)$`, 's');
+      const inUse = new Map<string, string>();
+      for await (const found of redis.scanStream({ match: `sb:*:{${stage}:*`, count: 1_000 })) {
         // Keys come as texts, in lists of any length; the same one may come twice.
-        const named = (found as string[]).flatMap((key) => {
-          const [, partition, row] = prefix.exec(key) ?? [];
-          const name = `${stage}/${partition}/${row}`;
-          return row === undefined || !concerns(name) ? [] : [{ key, name }];
+        const parsed = (found as string[]).flatMap((key) => {
+          const [, generation, partition = '', row] = prefix.exec(key) ?? [];
+          return row === undefined ? [] : [{ key, generation, partition, name: `${stage}/${partition}/${row}` }];
         });
+        for (const { partition } of parsed) {
+          if (inUse.has(partition)) continue;
+          inUse.set(partition, (await redis.hget(`sb:generations:{${stage}:${partition}}`, 'inUse')) ?? '1');
+        }
+        const named = parsed.filter(
+          ({ generation, partition, name }) => generation === inUse.get(partition) && concerns(name),
+        );
         if (named.length === 0) continue;
         const texts = await redis.mget(named.map(({ key }) => key));
         for (const [index, { name }] of named.entries()) {
