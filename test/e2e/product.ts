@@ -31,9 +31,13 @@ export async function runServices(
       said += part;
     });
   }
-  await vi.waitFor(() => {
-    expect(`${child.exitCode} ${said}`).toMatch(/^null [\s\S]*Probes: /);
-  }, patience);
+  try {
+    await vi.waitFor(() => expect(`${child.exitCode} ${said}`).toMatch(/^null [\s\S]*Probes: /), patience);
+  } catch (error) {
+    // Nobody else knows it, so nobody else would end it.
+    child.kill('SIGKILL');
+    throw error;
+  }
   return {
     pid: child.pid ?? 0,
     child,
