@@ -20,6 +20,15 @@ export const kafkaConfig = defineConfig('KAFKA', {
     .pipe(z.array(broker).min(1).max(100))
     .describe('The brokers to begin with: host:port, parted by commas.'),
   clientId: z.string().min(1).max(200).default('signalbox').describe('The name that brokers log for this client.'),
+  sessionTimeoutMs: z.coerce
+    .number()
+    .int()
+    .min(6_000)
+    .max(300_000)
+    .default(10_000)
+    .describe(
+      'Silence after which the partitions of a process go to others. Brokers take no less than 6 s by default.',
+    ),
   tls: flag().default(false).describe('Whether connections to the brokers are encrypted.'),
   tlsCaFile: path.describe("File of the authorities that sign the brokers' certificates, instead of the system's."),
   tlsCertFile: path.describe('File of the client certificate, where brokers ask for one.'),
@@ -78,6 +87,9 @@ type SettingsOf<D> = D extends { readonly schema: z.ZodType<infer S> } ? S : nev
 
 /** How Kafka is reached. */
 export type KafkaSettings = SettingsOf<typeof kafkaConfig>;
+/** The same, as far as a client insists on it. */
+export type KafkaClientSettings = Omit<KafkaSettings, 'sessionTimeoutMs'> &
+  Partial<Pick<KafkaSettings, 'sessionTimeoutMs'>>;
 /** How Redis is reached. */
 export type RedisSettings = SettingsOf<typeof redisConfig>;
 /** How the schema registry is reached. */

@@ -1,6 +1,6 @@
 import { BusError } from '../errors.ts';
 import type { Bus, Membership, Tail } from './bus.ts';
-import type { KafkaSettings } from './connection-settings.ts';
+import type { KafkaClientSettings } from './connection-settings.ts';
 import { createAdmin } from './kafka/admin.ts';
 import { createClient, type KafkaLimits, kafkaLimits } from './kafka/client.ts';
 import { failureOf } from './kafka/failures.ts';
@@ -11,11 +11,12 @@ import type { Log } from './log.ts';
 
 /** The log on Kafka. Rejects with `infrastructure-unavailable` when no broker answers; what is lost later comes back by itself. */
 export async function createKafkaBus(
-  settings: KafkaSettings,
+  settings: KafkaClientSettings,
   log: Log,
   bounds: Partial<KafkaLimits> = {},
 ): Promise<Bus> {
-  const limits = { ...kafkaLimits, ...bounds };
+  const { sessionTimeoutMs = kafkaLimits.sessionTimeoutMs } = settings;
+  const limits = { ...kafkaLimits, sessionTimeoutMs, ...bounds };
   const kafka = await createClient(settings, limits, log);
   const producer = createProducer(kafka, limits);
   const reader = createReader(kafka, limits);
@@ -37,6 +38,7 @@ export async function createKafkaBus(
     offsets: admin.offsets,
     offsetAt: admin.offsetAt,
     committed: admin.committed,
+    inspect: admin.inspect,
     createTopics: admin.createTopics,
 
     async join(group, topic, owner) {

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus, TopicSpec } from '../bus.ts';
 import type { Admin, Kafka } from './client.ts';
 import { failureOf, isCausedBy } from './failures.ts';
+import { inspectBrokers, inspectTopics } from './inspection.ts';
 import { replaceable } from './replaceable.ts';
 
 /** What is asked of the brokers about topics and groups. */
-export type TopicAdmin = Pick<Bus, 'offsets' | 'offsetAt' | 'committed' | 'createTopics' | 'close'> & {
+export type TopicAdmin = Pick<Bus, 'offsets' | 'offsetAt' | 'committed' | 'inspect' | 'createTopics' | 'close'> & {
   readonly connect: () => Promise<void>;
 };
 
@@ -60,6 +61,12 @@ export function createAdmin(kafka: Kafka): TopicAdmin {
         const found = await admin.fetchTopicOffsetsByTimestamp(topic, at);
         return BigInt(found.find((each) => each.partition === partition)?.offset ?? 0);
       }),
+
+    inspect: (wanted) =>
+      asking('inspect', async (admin) => ({
+        ...(await inspectBrokers(kafka)),
+        ...(await inspectTopics(admin, wanted)),
+      })),
 
     async createTopics(topics) {
       const missing = await asking('create-topics', async (admin) => {

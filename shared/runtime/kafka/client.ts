@@ -4,6 +4,7 @@ import {
   type Admin,
   type Broker,
   type Cluster,
+  ConfigResourceTypes,
   type Consumer,
   type ConsumerConfig,
   Kafka,
@@ -12,7 +13,7 @@ import {
   PartitionAssigners,
   type Producer,
 } from 'kafkajs';
-import type { KafkaSettings } from '../connection-settings.ts';
+import type { KafkaClientSettings } from '../connection-settings.ts';
 import type { Log } from '../log.ts';
 import { type ConnectionClass, overrideConnection, overrideRequestQueue, type RequestQueueClass } from './overrides.ts';
 
@@ -52,6 +53,9 @@ export const kafkaLimits: KafkaLimits = {
   retryMs: 500,
 };
 
+/** What the client calls a topic among all that can be configured. */
+export const topicResource = ConfigResourceTypes.TOPIC;
+
 /** A record as the client decodes it from a fetch. */
 export interface FetchedMessage {
   readonly offset: string;
@@ -78,8 +82,30 @@ export const withoutAborted: (fetched: {
 overrideRequestQueue(internals('kafkajs/src/network/requestQueue') as RequestQueueClass);
 overrideConnection(internals('kafkajs/src/network/connection') as ConnectionClass);
 
+/** A request of the protocol, and the versions in which the client makes it. */
+export interface KnownRequest {
+  readonly name: string;
+  readonly key: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The requests that the client knows, of these names. */
+export function knownRequests(names: readonly string[]): readonly KnownRequest[] {
+  // `require` is untyped; the test beside the inspection holds the two tables to these shapes.
+  const keys = internals('kafkajs/src/protocol/requests/apiKeys') as Readonly<Record<string, number>>;
+  const { requests } = internals('kafkajs/src/protocol/requests') as {
+    readonly requests: Readonly<Record<string, { readonly versions: readonly string[] }>>;
+  };
+  return names.map((name) => {
+    const [key, versions] = [keys[name], requests[name]?.versions.map(Number) ?? []];
+    if (key === undefined || versions.length === 0) throw new TypeError(`the client no longer makes ${name}`);
+    return { name, key, min: Math.min(...versions), max: Math.max(...versions) };
+  });
+}
+
 /** The client's factory, with retries of its own kept short: whoever calls supervises. */
-export async function createClient(settings: KafkaSettings, limits: KafkaLimits, log: Log): Promise<Kafka> {
+export async function createClient(settings: KafkaClientSettings, limits: KafkaLimits, log: Log): Promise<Kafka> {
   const sasl = saslOf(settings);
   return new Kafka({
     brokers: [...settings.brokers],
@@ -125,7 +151,7 @@ export async function leaveGroup(
   await (coordinator as Broker & { leaveGroup: (request: typeof place) => Promise<unknown> }).leaveGroup(place);
 }
 
-async function tlsOf(settings: KafkaSettings): Promise<NonNullable<KafkaConfig['ssl']>> {
+async function tlsOf(settings: KafkaClientSettings): Promise<NonNullable<KafkaConfig['ssl']>> {
   const read = (path: string | undefined) => (path === undefined ? undefined : readFile(path, 'utf8'));
   const [ca, cert, key] = await Promise.all([
     read(settings.tlsCaFile),
@@ -135,7 +161,7 @@ async function tlsOf(settings: KafkaSettings): Promise<NonNullable<KafkaConfig['
   return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
 }
 
-function saslOf({ saslMechanism, saslUsername, saslPassword }: KafkaSettings): KafkaConfig['sasl'] {
+function saslOf({ saslMechanism, saslUsername, saslPassword }: KafkaClientSettings): KafkaConfig['sasl'] {
   if (saslMechanism === undefined || saslUsername === undefined || saslPassword === undefined) return undefined;
   const account = { username: saslUsername, password: saslPassword.reveal() };
   switch (saslMechanism) {
