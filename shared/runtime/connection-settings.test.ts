@@ -19,7 +19,7 @@ const problemsOf = (read: () => unknown): unknown => {
 
 test('addresses alone are enough', () => {
   expect(readConnectionSettings(addresses)).toEqual({
-    kafka: { brokers: ['one:9092', '[::1]:9093'], clientId: 'signalbox', tls: false },
+    kafka: { brokers: ['one:9092', '[::1]:9093'], clientId: 'signalbox', sessionTimeoutMs: 10_000, tls: false },
     redis: { url: 'redis://localhost:6379/2' },
     schemaRegistry: { url: 'http://localhost:8080/apis/ccompat/v7' },
   });
