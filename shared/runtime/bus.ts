@@ -78,6 +78,38 @@ export interface TopicSpec {
   readonly config: Readonly<Record<string, string>>;
 }
 
+/** A topic as the brokers have it. */
+export interface TopicInspection {
+  readonly partitions: number;
+  /** The fewest of any partition. */
+  readonly replicas: number;
+  readonly inSync: number;
+  /** Partitions that nobody leads: they cannot be read or written. */
+  readonly leaderless: number;
+  /** By the broker's own names. */
+  readonly config: Readonly<Record<string, string>>;
+}
+
+/** Versions of a request, both ends included. */
+export interface VersionRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** What the brokers say of themselves, and of some topics and groups. */
+export interface BusInspection {
+  readonly brokers: number;
+  /** The requests that this client makes: in which versions, and in which all brokers take them. */
+  readonly requests: readonly {
+    readonly name: string;
+    readonly made: VersionRange;
+    readonly taken: VersionRange | undefined;
+  }[];
+  /** Those that exist. */
+  readonly topics: ReadonlyMap<string, TopicInspection>;
+  readonly groupMembers: ReadonlyMap<string, number>;
+}
+
 /** The log, as narrow as the shell needs it. Failures are `BusError('infrastructure-unavailable')`. */
 export interface Bus {
   /**
@@ -101,6 +133,11 @@ export interface Bus {
   readonly offsets: (topic: string) => Promise<readonly { readonly start: bigint; readonly end: bigint }[] | undefined>;
   /** The committed offsets of a group, by partition; -1 where there is none. */
   readonly committed: (group: string, topic: string) => Promise<readonly bigint[]>;
+  /** For a person who looks; no stage asks this. */
+  readonly inspect: (wanted: {
+    readonly topics: readonly string[];
+    readonly groups: readonly string[];
+  }) => Promise<BusInspection>;
   /** Creates topics that do not exist; leaves the others as they are. */
   readonly createTopics: (topics: readonly TopicSpec[]) => Promise<void>;
   readonly close: () => Promise<void>;

@@ -94,6 +94,25 @@ export async function createRedisStore(settings: RedisSettings, log: Log): Promi
         if (policy !== 'noeviction') throw new BusError('redis-may-evict', { policy: policy ?? 'unknown' });
       }),
 
+    inspect: () =>
+      asking('inspect', async () => {
+        // One command each: managed services refuse `INFO` with several sections, and `CONFIG` altogether.
+        const info = [await redis.info('server'), await redis.info('memory'), await redis.info('persistence')].join(
+          '\n',
+        );
+        const [seconds, micros] = await redis.time();
+        const of = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? '';
+        return {
+          version: of('redis_version'),
+          evictionPolicy: of('maxmemory_policy'),
+          appendOnly: of('aof_enabled') === '1',
+          appendsWell: of('aof_last_write_status') !== 'err',
+          usedBytes: Number(of('used_memory')),
+          maxBytes: Number(of('maxmemory')),
+          at: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000),
+        };
+      }),
+
     generations: (at, step) =>
       asking('generations', async () => {
         const number = step === undefined || step.do === 'conclude' ? '' : String(step.generation);

@@ -93,10 +93,27 @@ export interface SlotView {
   readonly timers: readonly (StoredTimer | undefined)[];
 }
 
+/** What a store says of itself. */
+export interface StoreInspection {
+  readonly version: string;
+  /** What it does when its memory is full: `noeviction` keeps everything. */
+  readonly evictionPolicy: string;
+  /** Whether writes are kept through a restart, and whether the last of them were. */
+  readonly appendOnly: boolean;
+  readonly appendsWell: boolean;
+  readonly usedBytes: number;
+  /** 0 for no limit. */
+  readonly maxBytes: number;
+  /** Its clock, epoch milliseconds. */
+  readonly at: number;
+}
+
 /** The state of stages, as narrow as the shell needs it. Failures are `BusError('infrastructure-unavailable')`. */
 export interface Store {
   /** Throws `redis-may-evict` where the store could forget by itself. */
   readonly check: () => Promise<void>;
+  /** For a person who looks; no stage asks this. */
+  readonly inspect: () => Promise<StoreInspection>;
   /** The generations of a partition, after the step that is asked for. */
   readonly generations: (at: StatePartition, step?: GenerationStep) => Promise<Generations>;
   /**

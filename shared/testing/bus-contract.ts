@@ -36,6 +36,40 @@ export function busContract(name: string, { connect, now }: BusUnderTest): void 
     await Promise.all(open.splice(0).map((bus) => bus.close()));
   });
 
+  describe(`${name}: an inspection`, () => {
+    test('tells of topics that exist, as they were made, and of those who read them', slow, async () => {
+      const bus = await connected();
+      const topic = `contract-${randomUUID()}`;
+      const spec: TopicSpec = {
+        name: topic,
+        partitions: 3,
+        replicas: 1,
+        config: { 'message.timestamp.type': 'LogAppendTime', 'retention.ms': '86400000', 'cleanup.policy': 'delete' },
+      };
+      await bus.createTopics([spec]);
+      const [group, nobody] = [groupName(), groupName()];
+      const owner = recordingOwner();
+      const membership = await bus.join(group, topic, owner);
+      await vi.waitFor(() => expect(owner.held()).toEqual([0, 1, 2]), patience);
+      const wanted = { topics: [topic, `absent-${topic}`], groups: [group, nobody] };
+      const { brokers, requests, topics, groupMembers } = await bus.inspect(wanted);
+      expect(brokers).toBeGreaterThanOrEqual(1);
+      for (const { made, taken } of requests)
+        expect(Math.min(made.max, taken?.max ?? -1)).toBeGreaterThanOrEqual(taken?.min ?? 0);
+      expect([...topics.keys()]).toEqual([topic]);
+      expect(topics.get(topic)).toEqual({
+        partitions: 3,
+        replicas: 1,
+        inSync: 1,
+        leaderless: 0,
+        config: expect.objectContaining(spec.config),
+      });
+      expect([groupMembers.get(group), groupMembers.get(nobody)]).toEqual([1, 0]);
+      await membership.leave();
+      await vi.waitFor(async () => expect((await bus.inspect(wanted)).groupMembers.get(group)).toBe(0), patience);
+    });
+  });
+
   describe(`${name}: the log`, () => {
     test('records of a partition keep their order, within a request and across requests', slow, async () => {
       const bus = await connected();

@@ -18,6 +18,22 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
     await Promise.all(open.splice(0).map((store) => store.close()));
   });
 
+  describe(`${name}: the store`, () => {
+    test('says what it is and what time it has', slow, async () => {
+      const store = await connected();
+      const { version, at, usedBytes, maxBytes, ...rest } = await store.inspect();
+      expect(rest).toEqual({
+        evictionPolicy: 'noeviction',
+        appendOnly: expect.any(Boolean),
+        appendsWell: true,
+      });
+      expect(version).toMatch(/^\d+\.\d+\.\d+/);
+      expect([at, usedBytes, maxBytes].every((number) => Number.isSafeInteger(number) && number >= 0)).toBe(true);
+      const later = await store.inspect();
+      expect(later.at).toBeGreaterThanOrEqual(at);
+    });
+  });
+
   describe(`${name}: positions`, () => {
     test('a slot that nothing was written to stands before the first record', slow, async () => {
       const store = await connected();

@@ -60,6 +60,18 @@ export function createMemoryBus(broker: MemoryBroker, process: Process): Bus {
       ask(`committed ${group}`, () =>
         (log.bounds(topic) ?? []).map((_, partition) => groups.committed(group, topic, partition)),
       ),
+    inspect: (wanted) =>
+      ask('inspect', () => ({
+        brokers: 1,
+        requests: [],
+        topics: new Map(
+          wanted.topics.flatMap((topic) => {
+            const found = log.inspect(topic);
+            return found === undefined ? [] : [[topic, found] as const];
+          }),
+        ),
+        groupMembers: new Map(wanted.groups.map((group) => [group, groups.members(group)])),
+      })),
     createTopics: (topics) => ask('create-topics', () => topics.forEach(log.create)),
     async close() {
       await Promise.all([

@@ -26,6 +26,8 @@ export interface MemoryGroups {
   readonly commit: (standing: Standing, offsets: ReadonlyMap<number, bigint>) => void;
   /** The committed offset; -1 where there is none. */
   readonly committed: (group: string, topic: string, partition: number) => bigint;
+  /** How many are in the group, whatever they read. */
+  readonly members: (group: string) => number;
 }
 
 interface Group {
@@ -96,6 +98,13 @@ export function createMemoryGroups(options: {
         if (group.committed.get(partition) !== offset) options.changed();
         group.committed.set(partition, offset);
       }
+    },
+    members(name) {
+      // The ids are made above.
+      const topics = [...groups.keys()].map((id) => JSON.parse(id) as [group: string, topic: string]);
+      return topics
+        .filter(([group]) => group === name)
+        .reduce((sum, [group, topic]) => sum + groupOf(group, topic).members.size, 0);
     },
     committed: (name, topic, partition) => groupOf(name, topic).committed.get(partition) ?? -1n,
   };

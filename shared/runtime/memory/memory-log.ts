@@ -1,5 +1,5 @@
 import { BusError } from '../../errors.ts';
-import type { IncomingRecord, OutgoingRecord, TopicSpec } from '../bus.ts';
+import type { IncomingRecord, OutgoingRecord, TopicInspection, TopicSpec } from '../bus.ts';
 
 /** First kept and next offset of a partition. */
 export interface Bounds {
@@ -9,7 +9,8 @@ export interface Bounds {
 
 /** The topics of the twin. Compaction and retention do not happen by themselves. */
 export interface MemoryLog {
-  readonly create: (spec: Pick<TopicSpec, 'name' | 'partitions'>) => void;
+  readonly create: (spec: Pick<TopicSpec, 'name' | 'partitions'> & Partial<TopicSpec>) => void;
+  readonly inspect: (topic: string) => TopicInspection | undefined;
   /** Bounds by partition; undefined when the topic does not exist. */
   readonly bounds: (topic: string) => readonly Bounds[] | undefined;
   /** The bounds of one partition; throws `topic-missing`. */
@@ -35,6 +36,7 @@ interface Partition {
 /** Makes an empty log. `changed` is called after each append. */
 export function createMemoryLog(options: { readonly now: () => number; readonly changed: () => void }): MemoryLog {
   const topics = new Map<string, readonly Partition[]>();
+  const inspections = new Map<string, TopicInspection>();
 
   const partitionsOf = (topic: string): readonly Partition[] => {
     const partitions = topics.get(topic);
@@ -49,11 +51,13 @@ export function createMemoryLog(options: { readonly now: () => number; readonly 
   const boundsIn = ({ start, records }: Partition): Bounds => ({ start, end: start + BigInt(records.length) });
 
   return {
-    create({ name, partitions }) {
+    create({ name, partitions, replicas = 1, config = {} }) {
       if (topics.has(name)) return;
       const empty = (): Partition => ({ start: 0n, lastAt: 0, records: [], waiting: new Set() });
       topics.set(name, Array.from({ length: partitions }, empty));
+      inspections.set(name, { partitions, replicas, inSync: replicas, leaderless: 0, config });
     },
+    inspect: (topic) => inspections.get(topic),
     bounds: (topic) => topics.get(topic)?.map(boundsIn),
     boundsOf: (topic, partition) => boundsIn(partitionAt(topic, partition)),
     append(records) {

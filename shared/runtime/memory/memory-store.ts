@@ -171,6 +171,16 @@ export function createMemoryStore(state: MemoryStoreState, process: Process, fau
 
   return {
     check: () => ask('check', () => undefined),
+    inspect: () =>
+      ask('inspect', () => ({
+        version: '7.0.0',
+        evictionPolicy: 'noeviction',
+        appendOnly: true,
+        appendsWell: true,
+        usedBytes: 0,
+        maxBytes: 0,
+        at: process.clock.now(),
+      })),
     generations: (at, step) => ask(named(`generations ${step?.do ?? ''}`, at), () => state.generations(at, step)),
     async discard({ stage, partitions, generation }) {
       let removed = 0;

@@ -1,0 +1,86 @@
+import type { BusInspection, TopicInspection, VersionRange } from '../bus.ts';
+import { type Admin, createConsumer, type Kafka, knownRequests, topicResource } from './client.ts';
+
+/** The requests that the shell makes, by the client's names. */
+export const madeRequests: readonly string[] = [
+  'ApiVersions',
+  'Metadata',
+  'Produce',
+  'Fetch',
+  'ListOffsets',
+  'GroupCoordinator',
+  'JoinGroup',
+  'SyncGroup',
+  'Heartbeat',
+  'LeaveGroup',
+  'OffsetCommit',
+  'OffsetFetch',
+  'DescribeGroups',
+  'DescribeConfigs',
+  'CreateTopics',
+];
+
+/** Asks each broker which requests it takes. A range that not all brokers take is no range. */
+export async function inspectBrokers(kafka: Kafka): Promise<Pick<BusInspection, 'brokers' | 'requests'>> {
+  // It never joins: it is how the client gives its connections away.
+  const { cluster } = createConsumer(kafka, { groupId: 'signalbox.inspection' });
+  try {
+    await cluster.connect();
+    await cluster.refreshMetadata();
+    const answers = await Promise.all(
+      cluster.getNodeIds().map(async (nodeId) => (await cluster.findBroker({ nodeId: String(nodeId) })).apiVersions()),
+    );
+    const requests = knownRequests(madeRequests).map(({ name, key, min, max }) => ({
+      name,
+      made: { min, max },
+      taken: common(
+        answers.map((versions) => versions[key]).map((each) => each && { min: each.minVersion, max: each.maxVersion }),
+      ),
+    }));
+    return { brokers: answers.length, requests };
+  } finally {
+    await cluster.disconnect();
+  }
+}
+
+/** The versions that all ranges have in common; undefined when there is none, or one of them is missing. */
+function common(ranges: readonly (VersionRange | undefined)[]): VersionRange | undefined {
+  const there = ranges.filter((range) => range !== undefined);
+  if (there.length === 0 || there.length < ranges.length) return undefined;
+  const all = { min: Math.max(...there.map(({ min }) => min)), max: Math.min(...there.map(({ max }) => max)) };
+  return all.min <= all.max ? all : undefined;
+}
+
+/** Asks for topics and groups. */
+export async function inspectTopics(
+  admin: Admin,
+  wanted: { readonly topics: readonly string[]; readonly groups: readonly string[] },
+): Promise<Pick<BusInspection, 'topics' | 'groupMembers'>> {
+  const known = new Set(await admin.listTopics());
+  const names = wanted.topics.filter((name) => known.has(name));
+  const configs = new Map<string, Readonly<Record<string, string>>>();
+  const topics = new Map<string, TopicInspection>();
+  // Without names the client would ask for all topics there are.
+  if (names.length > 0) {
+    const described = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: names.map((name) => ({ type: topicResource, name })),
+    });
+    for (const { resourceName, configEntries } of described.resources) {
+      const entries = configEntries.map(({ configName, configValue }) => [configName, configValue] as const);
+      configs.set(resourceName, Object.fromEntries(entries));
+    }
+    const metadata = await admin.fetchTopicMetadata({ topics: names });
+    for (const { name, partitions } of metadata.topics) {
+      topics.set(name, {
+        partitions: partitions.length,
+        replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+        inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
+        leaderless: partitions.filter(({ leader }) => leader < 0).length,
+        config: configs.get(name) ?? {},
+      });
+    }
+  }
+  const { groups } = wanted.groups.length === 0 ? { groups: [] } : await admin.describeGroups([...wanted.groups]);
+  return { topics, groupMembers: new Map(groups.map(({ groupId, members }) => [groupId, members.length])) };
+}
