@@ -3,6 +3,7 @@ import { bindings } from './bindings.ts';
 import { connections } from './connections.ts';
 import { demo } from './demo.ts';
 import { dev } from './dev.ts';
+import { dlq } from './dlq.ts';
 import { migrate } from './migrate.ts';
 import { run } from './run.ts';
 import { topics } from './topics.ts';
@@ -13,5 +14,5 @@ import { why } from './why.ts';
 export const chapters: readonly Chapter[] = [
   { title: 'Start', entries: [demo, up, dev, migrate, run] },
   { title: 'Say who is woken by what', entries: [connections, bindings] },
-  { title: 'See what happened', entries: [why, topics] },
+  { title: 'See what happened', entries: [why, dlq, topics] },
 ];
