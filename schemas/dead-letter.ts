@@ -20,7 +20,7 @@ export const DeadLetter = z.object({
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
 
-/** Records that could not be handled. */
+/** Records that could not be handled. A record without a value marks the letter that its header names as redriven. */
 export const deadLetters = defineTopic<DeadLetter>({
   name: 'dead-letters',
   summary: 'Records that a stage could not handle, with their bytes and a code; they can be redriven.',
