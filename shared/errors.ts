@@ -116,6 +116,18 @@ export const errors = {
     meaning: 'Records that a projection still needs have left the topic.',
     fix: 'Rebuild the stage from what is kept, and lengthen the retention.',
   },
+  'rebuild-abandoned': {
+    retry: false,
+    status: 409,
+    meaning: 'Somebody abandoned the rebuild that was running, or began another one.',
+    fix: 'Run `signalbox rebuild <stage> --abandon` to its end, then rebuild again.',
+  },
+  'rebuild-adopted': {
+    retry: false,
+    status: 409,
+    meaning: 'The rebuilt state is in use already: abandoning it would lose what was written since.',
+    fix: 'Run `signalbox rebuild <stage>` again: it finishes what is left.',
+  },
   'too-many-rejects': {
     retry: false,
     status: 500,

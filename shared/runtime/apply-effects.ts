@@ -45,6 +45,8 @@ export interface Scope {
   readonly record: IncomingRecord;
   readonly message: Message<unknown>;
   readonly about: About;
+  /** Nothing of it will be sent: only what it keeps, and whether it is rejected, is wanted. */
+  readonly silent: boolean;
 }
 
 /** An output is larger than its topic takes. */
@@ -88,7 +90,7 @@ export function rowOfPlace(
  * `OutputTooLarge`; nothing has happened then.
  */
 export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageChanges {
-  const { stage, codec, partition, record, message } = scope;
+  const { stage, codec, partition, record, message, silent } = scope;
   const input: Topic = stage.input;
   const position = `${input.name}/${partition}/${record.offset}`;
   const outputs: OutgoingRecord[] = [];
@@ -98,9 +100,9 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
   const calls: PendingCall[] = [];
   const rejected: ErrorCode[] = [];
 
-  const send = (topic: Topic, value: unknown, effect: string): OutgoingRecord => {
+  const make = (topic: Topic, value: unknown, effect: string): OutgoingRecord => {
     const key = topic.key(value);
-    const made: OutgoingRecord = {
+    return {
       topic: topic.name,
       partition: partitionOf(key, scope.partitionsOf(topic.name)),
       key: Buffer.from(key, 'utf8'),
@@ -112,8 +114,11 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
       }),
       ...(record.traceparent !== undefined && { traceparent: record.traceparent }),
     };
-    outputs.push(made);
-    return made;
+  };
+
+  /** Sends what the shell itself says of a message, which always fits. */
+  const send = (topic: Topic, value: unknown, effect: string): void => {
+    if (!silent) outputs.push(make(topic, value, effect));
   };
 
   const decided = (
@@ -144,9 +149,13 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
 
   const emit = ({ topic, value, name }: Emit, index: number): void => {
     if (!stage.outputs.includes(topic)) throw new RangeError('a topic that the stage does not declare');
-    const made = send(topic, value, name ?? String(index));
+    const most = (topic.maxBytes ?? defaultMaxBytes) - batchOverhead;
+    // An output that its topic refuses rejects the message, and then nothing is kept: so it is looked at silently too.
+    if (silent && codec.encode(topic, value).length < most / 2) return;
+    const made = make(topic, value, name ?? String(index));
     const bytes = (made.value?.length ?? 0) + (made.key?.length ?? 0) + (made.header?.length ?? 0);
-    if (bytes > (topic.maxBytes ?? defaultMaxBytes) - batchOverhead) throw new OutputTooLarge(topic.name, bytes);
+    if (bytes > most) throw new OutputTooLarge(topic.name, bytes);
+    if (!silent) outputs.push(made);
   };
 
   const put = ({ place, value, expireAt }: Put): void => keep(rowOfPlace(place, scope), value, expireAt);

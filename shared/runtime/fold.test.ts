@@ -125,6 +125,16 @@ test('records below the committed offset are folded silently: state and timers, 
   expect([...folded.rows.keys()]).toEqual(['counts:a', 'counts:b', '$calls:asks/0/2.1']);
 });
 
+test('an output that its topic refuses rejects its message silently too, and nothing of it is kept', () => {
+  const given: readonly Given[] = [
+    { ask: { type: 'bloat', key: 'a', bytes: 1_100_000 } },
+    { ask: { type: 'bloat', key: 'b', bytes: 600_000 } },
+  ];
+  const [live, silent] = [foldOf(given), foldOf(given, { liveFrom: 2n })];
+  expect([silent.outputs, silent.rows, silent.rowWrites]).toEqual([[], live.rows, live.rowWrites]);
+  expect([...live.rows.keys()]).toEqual(['counts:b']);
+});
+
 test('message time never goes back, and a row past its life reads as absent', () => {
   const rows = new Map<string, Row>([['counts:a', { value: { count: 7 }, expireAt: 2_000 }]]);
   const at = (time: number) => ({ ask: { type: 'count', key: 'a', emit: 1 } as const, at: time });

@@ -201,11 +201,11 @@ export function foldRecords(
       ...(header?.part !== undefined && { part: header.part }),
     };
     const about = decoded.type === 'value' ? (input.about?.(decoded.value) ?? {}) : {};
-    const { effects, changes } = decideAndApply(each, { ...context, record, message, about });
+    const silent = record.offset < context.liveFrom;
+    const { effects, changes } = decideAndApply(each, { ...context, record, message, about, silent });
     for (const [row, value] of changes.rows) rows.set(row, value);
     for (const [row, write] of changes.writes) writes.set(row, write);
     for (const [key, write] of changes.timers) timers.set(key, write);
-    const silent = record.offset < context.liveFrom;
     if (!silent) {
       outputs.push(...changes.outputs);
       calls.push(...changes.calls);

@@ -121,25 +121,31 @@ export async function createRedisStore(settings: RedisSettings, log: Log): Promi
         );
       }),
 
-    discard: ({ stage, partitions, generation }) =>
+    discard: ({ stage, partitions }) =>
       asking('discard', async () => {
         let removed = 0;
-        const discard = async (partition: number, keys: readonly string[]): Promise<void> => {
-          const at = { stage, partition };
-          removed += await discardScript(command, [generationsKey(at), ...keys], [String(generation)]);
+        const discard = async (slot: Slot, keys: readonly string[]): Promise<void> => {
+          removed += await discardScript(command, [generationsKey(slot), ...keys], [String(slot.generation)]);
         };
-        // The position goes first: whoever still decides on these rows finds its fence gone before a row.
+        // Positions go first: whoever still decides on such rows finds its fence gone before a row is.
         for (let partition = 0; partition < partitions; partition++) {
-          const { position, watermarks, dueTimes, timers } = keysOf({ stage, partition, generation });
-          await discard(partition, [position, watermarks, dueTimes, timers]);
+          const at = { stage, partition };
+          const { newest } = parseGenerations(
+            await generationsScript(command, [generationsKey(at)], [slotTag(at), '']),
+          );
+          for (let generation = 1; generation <= newest; generation++) {
+            const { position, watermarks, dueTimes, timers } = keysOf({ ...at, generation });
+            await discard({ ...at, generation }, [position, watermarks, dueTimes, timers]);
+          }
         }
-        const tagged = `sb:${generation}:{${stage}:`;
+        const pattern = `sb:*:{${stage.replaceAll(/[*?[\]\\]/g, '\\$&')}:*`;
         for (let cursor = '0', done = false; !done; done = cursor === '0') {
-          const options = ['MATCH', `${tagged.replaceAll(/[*?[\]\\]/g, '\\$&')}*`, 'COUNT', scanCount];
-          const [next, keys] = ScanReply.parse(await command('SCAN', [cursor, ...options]));
+          const [next, keys] = ScanReply.parse(await command('SCAN', [cursor, 'MATCH', pattern, 'COUNT', scanCount]));
           cursor = next;
-          for (const [partition, mine] of Map.groupBy(keys, (key) => Number.parseInt(key.slice(tagged.length), 10))) {
-            if (partition < partitions) await discard(partition, mine);
+          for (const [prefix, mine] of Map.groupBy(keys, (key) => slotOfKey.exec(key)?.[0])) {
+            const [, generation, of, partition] = slotOfKey.exec(prefix ?? '') ?? [];
+            if (of !== stage) continue;
+            await discard({ stage, partition: Number(partition), generation: Number(generation) }, mine);
           }
         }
         return removed;
@@ -209,6 +215,9 @@ const generationsKey = (at: StatePartition): string => `sb:generations:${slotTag
 
 /** What a generation has to be for its slot to be written. */
 const standingOf = ({ draft }: Slot): 'inUse' | 'draft' => (draft === true ? 'draft' : 'inUse');
+
+/** What the keys of a slot begin with: generation, stage and partition. */
+const slotOfKey = /^sb:(\d+):\{([^{}]+):(\d+)\}:/;
 
 /** The keys of a slot. Rows hold another colon, the others none. */
 function keysOf(slot: Slot) {

@@ -1,5 +1,3 @@
-import { deadLetters } from '../../schemas/dead-letter.ts';
-import { decisions } from '../../schemas/decision.ts';
 import type { Topic } from '../../schemas/define.ts';
 import { BusError } from '../errors.ts';
 import type { CallAnswer, CallRequest } from '../stage/effects.ts';
@@ -10,7 +8,9 @@ import type { Clock } from './clock.ts';
 import type { Codec } from './codec.ts';
 import { type FoldedRecord, isUnavailable } from './fold.ts';
 import { formatHeader } from './header.ts';
+import { inReach } from './in-reach.ts';
 import type { Log } from './log.ts';
+import { partitionCounts } from './partition-counts.ts';
 import { type Guards, type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import type { Sender } from './sender.ts';
@@ -95,24 +95,27 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const running = new Set<Promise<unknown>>();
   const stopping = new AbortController();
   const leaving = Promise.withResolvers<void>();
-  const counts = await partitionCounts(options);
+  const patience = { clock, retryMs: runtime.retryMs };
+  const counts = await partitionCounts({ stage, bus, ...patience });
   const tables: Record<string, unknown> = {};
   const opened = new Map<string, OpenTable<unknown>>();
 
   for (const [name, topic] of Object.entries((stage.tables ?? {}) as Record<string, Topic>)) {
-    const table = await inReach(options, () =>
-      openTable({
-        topic,
-        bus,
-        codec,
-        clock,
-        retryMs: runtime.retryMs,
-        onProblem: ({ offset, ...problem }) =>
-          log.error(
-            { stage: stage.name, ...problem, offset: String(offset) },
-            'configuration record unreadable, last good one kept',
-          ),
-      }),
+    const table = await inReach(
+      () =>
+        openTable({
+          topic,
+          bus,
+          codec,
+          clock,
+          retryMs: runtime.retryMs,
+          onProblem: ({ offset, ...problem }) =>
+            log.error(
+              { stage: stage.name, ...problem, offset: String(offset) },
+              'configuration record unreadable, last good one kept',
+            ),
+        }),
+      patience,
     );
     opened.set(name, table);
     tables[name] = table.table;
@@ -187,7 +190,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     async assigned(partition, position) {
       drop(partition);
       // Asked at each assignment: a rebuild may have put another generation in use.
-      const { inUse } = await inReach(options, () => store.generations({ stage: stage.name, partition }));
+      const { inUse } = await inReach(() => store.generations({ stage: stage.name, partition }), patience);
       const open = await openPartition(context, { stage: stage.name, partition, generation: inUse }, position);
       held.set(partition, { open, movedAt: clock.now(), lag: 0n, lagSince: undefined });
       log.debug({ stage: stage.name, partition, offset: String(open.next()) }, 'partition opened');
@@ -223,7 +226,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     },
     revoked: drop,
   };
-  membership = await inReach(options, () => bus.join(groupOf(stage.name), input.name, owner));
+  membership = await inReach(() => bus.join(groupOf(stage.name), input.name, owner), patience);
 
   const look = async (): Promise<void> => {
     const now = clock.now();
@@ -305,31 +308,6 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       log.info({ stage: stage.name }, 'stage stopped');
     },
   };
-}
-
-/** Asks again until what is asked is in reach. */
-async function inReach<T>({ clock, runtime }: StageOptions, ask: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      await clock.sleep(runtime.retryMs);
-    }
-  }
-}
-
-/** The partition counts of all topics that a stage reads or writes. */
-async function partitionCounts(options: StageOptions): Promise<ReadonlyMap<string, number>> {
-  const { stage, bus } = options;
-  const topics: readonly Topic[] = [stage.input, ...stage.outputs, decisions as Topic, deadLetters as Topic];
-  const counts = new Map<string, number>();
-  for (const { name } of topics) {
-    const offsets = await inReach(options, () => bus.offsets(name));
-    if (offsets === undefined) throw new BusError('topic-missing', { topic: name });
-    counts.set(name, offsets.length);
-  }
-  return counts;
 }
 
 /** Makes provider calls, a bounded number at once, and puts their answers on the stage's own topic. */

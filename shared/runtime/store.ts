@@ -117,14 +117,10 @@ export interface Store {
   /** The generations of a partition, after the step that is asked for. */
   readonly generations: (at: StatePartition, step?: GenerationStep) => Promise<Generations>;
   /**
-   * Removes what a stage kept under a generation, in bounded portions, and answers how many keys that were. What is in use,
-   * a draft or still read stays, whoever asks.
+   * Removes the generations of a stage that are neither in use nor a draft nor still read, in bounded portions, and answers
+   * how many keys that were.
    */
-  readonly discard: (state: {
-    readonly stage: string;
-    readonly partitions: number;
-    readonly generation: number;
-  }) => Promise<number>;
+  readonly discard: (state: { readonly stage: string; readonly partitions: number }) => Promise<number>;
   readonly open: (slot: Slot) => Promise<SlotPosition>;
   /** The fence; undefined where the generation is retired, as a save would be told. */
   readonly fence: (slot: Slot) => Promise<bigint | undefined>;

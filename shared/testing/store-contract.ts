@@ -228,12 +228,12 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       expect(await store.generations(slot, { do: 'begin', generation: 2 })).toEqual({ ...first, newest: 2 });
     });
 
-    test('only what nobody uses or reads is discarded, and of that stage and generation alone', slow, async () => {
+    test('only generations that nobody uses or reads are discarded, and of that stage alone', slow, async () => {
       const store = await connected();
       const slot = newSlot();
       const elsewhere: Slot = { ...slot, partition: 0 };
       const neighbour: Slot = { ...slot, stage: `${slot.stage}-2` };
-      const state = { stage: slot.stage, partitions: 2, generation: 1 };
+      const state = { stage: slot.stage, partitions: 2 };
       const rows = Array.from({ length: 1_200 }, (_, index) => ({ row: `entries:${index}`, json: '1' }));
       await store.save(slot, -1n, { ...rowsAt(7n, rows), timers: [{ set: timer('t', 5) }] });
       for (const each of [elsewhere, neighbour]) await store.save(each, -1n, rowAt(7n, '1'));
@@ -241,7 +241,6 @@ export function storeContract(name: string, connect: () => Promise<Store>): void
       await store.generations(slot, { do: 'begin', generation: 2 });
       await store.save({ ...next, draft: true }, -1n, rowAt(6n, '2'));
       expect(await store.discard(state)).toBe(0);
-      expect(await store.discard({ ...state, generation: 2 })).toBe(0);
       await store.generations(slot, { do: 'adopt', generation: 2 });
       expect(await store.discard(state)).toBe(0);
       expect(await store.load(slot, ['entries:1199'])).toEqual(['1']);

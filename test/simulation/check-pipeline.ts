@@ -94,8 +94,9 @@ function checkStage(simulation: Simulation, stage: AnyStage): readonly string[] 
       } else poison.set(id, { do: 'reject', code: 'frame-invalid', details: {} });
     }
     const folded = fold(stage, messages, { tables: tablesOf(stage) });
+    const { inUse } = simulation.generations({ stage: stage.name, partition });
     const rows = new Map(
-      [...simulation.rows({ stage: stage.name, partition, generation: 1 })].map(([name, json]) => [
+      [...simulation.rows({ stage: stage.name, partition, generation: inUse })].map(([name, json]) => [
         name,
         JSON.parse(json),
       ]),

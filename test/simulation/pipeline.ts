@@ -18,6 +18,7 @@ import type { Faults } from '../../shared/runtime/memory/faults.ts';
 import { createSimulation, type Simulation } from '../../shared/runtime/memory/simulation.ts';
 import type { AnyStage } from '../../shared/stage/stage.ts';
 import { codecFromAbove, registerAll } from './from-above.ts';
+import { startRebuilds } from './rebuilds.ts';
 import { allRules, type Rules, startFleet } from './stage-fleet.ts';
 
 export const partitions = 2;
@@ -124,6 +125,10 @@ export interface PipelineRun {
   readonly rules?: Rules;
   /** All processes of the pipeline die at this step after its start, and others take their places. */
   readonly killAllAt?: number;
+  /** A stage is rebuilt again and again meanwhile, and each rebuild may die. */
+  readonly rebuild?: boolean;
+  /** Whether the store may lose writes; it may where nothing is said. */
+  readonly forgets?: boolean;
 }
 
 /** A run that has ended, and the number of steps that the pipeline took. */
@@ -174,16 +179,25 @@ export async function runPipeline(run: PipelineRun): Promise<PipelineSimulation>
     writes: written,
     rules: run.rules ?? allRules,
     disturbances: run.disturbances,
+    ...(run.forgets !== undefined && { forgets: run.forgets }),
+  });
+  const rebuilds = startRebuilds(simulation, {
+    stage: mirrorProjector,
+    writes: written,
+    disturbances: run.rebuild === true ? 8 : 0,
   });
   let steps = 0;
   const before = (): void => {
     steps++;
     if (steps === run.killAllAt) fleet.killAll();
     fleet.disturb();
+    rebuilds.disturb();
   };
   await simulation.run({ until: () => published, before });
   await simulation.run({ steps: 400, before });
   fleet.calm();
+  const wrong = run.rebuild === true ? await rebuilds.finish() : [];
+  if (wrong.length > 0) throw new Error(wrong.join('; '));
   await simulation.run({ quietMs: 1_500, before });
   return { ...simulation, steps: () => steps };
 }

@@ -6,14 +6,21 @@ import { createSimulation, type Simulation } from '../../shared/runtime/memory/s
 import { type Ask, asks, counted, counting } from '../../shared/testing/counting-stage.ts';
 import { codecFromAbove, registerAll } from './from-above.ts';
 import type { PipelineRun } from './pipeline.ts';
+import { startReader } from './readers.ts';
+import { startRebuilds } from './rebuilds.ts';
 import { allRules, startFleet } from './stage-fleet.ts';
 
 const partitions = 2;
 const keys = ['a', 'b', 'c'] as const;
 const written: readonly Topic[] = [asks as Topic, counted as Topic, decisions as Topic, deadLetters as Topic];
 
+/** A run that has ended, and what a reader of its counts saw that it should not have. */
+export interface ReminderSimulation extends Simulation {
+  readonly wrongReads: () => readonly string[];
+}
+
 /** Runs a stage that sets, replaces and cancels timers and makes calls, until nothing moves any more. */
-export async function runReminders(run: PipelineRun): Promise<Simulation> {
+export async function runReminders(run: PipelineRun): Promise<ReminderSimulation> {
   const simulation = createSimulation({ seed: run.seed, faults: run.faults, maxBatch: 4 });
   const { random } = simulation;
   registerAll(simulation, written);
@@ -47,13 +54,32 @@ export async function runReminders(run: PipelineRun): Promise<Simulation> {
     writes: written,
     rules: run.rules ?? allRules,
     disturbances: run.disturbances,
+    ...(run.forgets !== undefined && { forgets: run.forgets }),
     perform: async () => ({ status: 200, headers: {}, body: '' }),
   });
-  await simulation.run({ until: () => published, before: fleet.disturb });
-  await simulation.run({ steps: 400, before: fleet.disturb });
+  const rebuilds = startRebuilds(simulation, {
+    stage: counting,
+    writes: written,
+    disturbances: run.rebuild === true ? 8 : 0,
+  });
+  const wanted = keys.map((key) => ({
+    at: { stage: counting.name, partition: partitionOf(key, partitions) },
+    row: `counts:${key}`,
+  }));
+  // Where the store may lose writes, a step back is nothing that a rebuild could help.
+  const reader = startReader(simulation, run.forgets === false ? wanted : [], (json) => JSON.parse(json).v.count);
+  const before = (): void => {
+    fleet.disturb();
+    rebuilds.disturb();
+  };
+  await simulation.run({ until: () => published, before });
+  await simulation.run({ steps: 400, before });
   fleet.calm();
+  const wrong = run.rebuild === true ? await rebuilds.finish() : [];
+  if (wrong.length > 0) throw new Error(wrong.join('; '));
   await simulation.run({ quietMs: 2_000 });
-  return simulation;
+  const wrongReads = () => (run.forgets === false && reader.reads() === 0 ? ['nothing was read'] : reader.wrong());
+  return { ...simulation, wrongReads };
 }
 
 function askFor(pick: (count: number) => number): Ask {
@@ -82,7 +108,8 @@ interface Pending {
 export function checkReminders(simulation: Simulation): readonly string[] {
   const wrong: string[] = [];
   for (const [partition, records] of simulation.records(asks.name).entries()) {
-    const slot = { stage: counting.name, partition, generation: 1 };
+    const { inUse } = simulation.generations({ stage: counting.name, partition });
+    const slot = { stage: counting.name, partition, generation: inUse };
     const count = new Map<string, number>();
     const pending = new Map<string, Pending>();
     const open = new Set<string>();

@@ -55,6 +55,8 @@ export function startFleet(
     readonly writes: readonly Topic[];
     readonly rules: Rules;
     readonly disturbances: number;
+    /** Whether the store may lose writes; it may where nothing is said. */
+    readonly forgets?: boolean;
     readonly perform?: (request: CallRequest) => Promise<CallAnswer>;
   },
 ): StageFleet {
@@ -111,6 +113,7 @@ export function startFleet(
       if (seat === undefined) return;
       switch (random.pick(8)) {
         case 0:
+          if (options.forgets === false) return;
           simulation.forget(random.chance(0.2) ? Number.POSITIVE_INFINITY : 1 + random.pick(6));
           return;
         case 1:

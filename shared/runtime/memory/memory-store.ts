@@ -34,8 +34,8 @@ export interface MemoryStoreState {
   readonly row: (slot: Slot, row: string) => string | undefined;
   /** Takes a step of a rebuild, where it applies, and answers the generations. */
   readonly generations: (at: StatePartition, step?: GenerationStep) => Generations;
-  /** Removes a slot that nobody uses, and answers how much it held. */
-  readonly discard: (slot: Slot) => number;
+  /** Removes the generations that nobody uses, and answers how much they held. */
+  readonly discard: (at: StatePartition) => number;
   /** Goes back to where the whole store was so many saves ago. */
   readonly forget: (saves: number) => void;
 }
@@ -79,12 +79,17 @@ export function createMemoryStoreState(options: {
       wrote(change(allGenerations, `${at.stage}:${at.partition}`, next));
       return next;
     },
-    discard(slot) {
-      const { inUse, draft, previous } = generationsOf(slot);
-      if ([inUse, draft, previous?.generation].includes(slot.generation)) return 0;
-      const { rows, timers, fence } = slotOf(slot);
-      if (fence >= 0n) wrote(change(slots, idOf(slot), undefined));
-      return rows.size + timers.size;
+    discard(at) {
+      const { inUse, draft, previous, newest } = generationsOf(at);
+      let removed = 0;
+      for (let generation = 1; generation <= newest; generation++) {
+        const id = idOf({ ...at, generation });
+        const slot = slots.get(id);
+        if (slot === undefined || [inUse, draft, previous?.generation].includes(generation)) continue;
+        removed += slot.rows.size + slot.timers.size;
+        wrote(change(slots, id, undefined));
+      }
+      return removed;
     },
     write(slot, { fence, at, watermarks, rows, timers }) {
       const state = slotOf(slot);
@@ -182,11 +187,11 @@ export function createMemoryStore(state: MemoryStoreState, process: Process, fau
         at: process.clock.now(),
       })),
     generations: (at, step) => ask(named(`generations ${step?.do ?? ''}`, at), () => state.generations(at, step)),
-    async discard({ stage, partitions, generation }) {
+    async discard({ stage, partitions }) {
       let removed = 0;
       for (let partition = 0; partition < partitions; partition++) {
-        const slot = { stage, partition, generation };
-        removed += await ask(named('discard', slot), () => state.discard(slot));
+        const at = { stage, partition };
+        removed += await ask(named('discard', at), () => state.discard(at));
       }
       return removed;
     },
