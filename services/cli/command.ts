@@ -24,6 +24,8 @@ export interface Command<Options extends z.ZodObject, Value> {
   /** The value is printed: as JSON with --json, else as `show` lays it out. Undefined prints nothing. */
   readonly run: (options: z.output<Options>, context: CommandContext) => Promise<Value>;
   readonly show: (value: NonNullable<Value>, page: Page) => string;
+  /** Where a value that was found and printed can mean that something is wrong; 0 when absent. */
+  readonly exitCode?: (value: Value) => 0 | 1;
 }
 
 /** A command whose types were forgotten, as the shell carries it. */

@@ -48,10 +48,10 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
       const value: unknown = await command.run(options, context);
       terminal.progress(undefined);
       present(value);
+      return command.exitCode?.(value) ?? 0;
     } finally {
       await close();
     }
-    return 0;
   } catch (error) {
     return fail(error);
   }

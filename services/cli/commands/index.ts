@@ -4,6 +4,7 @@ import { connections } from './connections.ts';
 import { demo } from './demo.ts';
 import { dev } from './dev.ts';
 import { dlq } from './dlq.ts';
+import { doctor } from './doctor.ts';
 import { migrate } from './migrate.ts';
 import { run } from './run.ts';
 import { topics } from './topics.ts';
@@ -14,5 +15,5 @@ import { why } from './why.ts';
 export const chapters: readonly Chapter[] = [
   { title: 'Start', entries: [demo, up, dev, migrate, run] },
   { title: 'Say who is woken by what', entries: [connections, bindings] },
-  { title: 'See what happened', entries: [why, dlq, topics] },
+  { title: 'See what happened', entries: [why, doctor, dlq, topics] },
 ];
