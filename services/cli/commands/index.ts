@@ -6,6 +6,7 @@ import { dev } from './dev.ts';
 import { dlq } from './dlq.ts';
 import { doctor } from './doctor.ts';
 import { migrate } from './migrate.ts';
+import { rebuild } from './rebuild.ts';
 import { run } from './run.ts';
 import { topics } from './topics.ts';
 import { up } from './up.ts';
@@ -16,4 +17,5 @@ export const chapters: readonly Chapter[] = [
   { title: 'Start', entries: [demo, up, dev, migrate, run] },
   { title: 'Say who is woken by what', entries: [connections, bindings] },
   { title: 'See what happened', entries: [why, doctor, dlq, topics] },
+  { title: 'Decide again', entries: [rebuild] },
 ];
