@@ -27,7 +27,7 @@ const bad = (offset: bigint, more: { readonly silent?: boolean; readonly ours?: 
   ];
 };
 
-test('a fault is ours where no sender outside could have brought it about, and the record was not redriven', () => {
+test('a fault is ours where no webhook could have brought it about, and the record was not redriven', () => {
   const oursFor = (header: RecordHeader | undefined) =>
     (Object.keys(errors) as ErrorCode[]).filter((code) => isOurFault(code, header));
   expect(oursFor(undefined)).toEqual(['schema-unknown', 'stage-fault']);

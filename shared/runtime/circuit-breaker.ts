@@ -8,8 +8,8 @@ export const isWholeReject = (effect: Effect): boolean => effect.do === 'reject'
 
 /**
  * Whether a rejection says that the stage, or what it was started with, is broken, rather than this one record. What a
- * sender outside can bring about never does: nobody out there may stop a stage. Nor does a redriven record, which lies
- * among the dead letters anyway.
+ * webhook can bring about never does: nobody out there may stop a stage. Nor does a redriven record, which lies among the
+ * dead letters anyway.
  */
 export function isOurFault(code: ErrorCode, header: RecordHeader | undefined): boolean {
   if (header?.redrive !== undefined) return false;

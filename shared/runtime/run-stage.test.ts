@@ -542,6 +542,20 @@ describe('what it cannot do without', () => {
     await expect(settle(world.simulation, running.ended)).rejects.toMatchObject({ code: 'offset-gap' });
   });
 
+  test('is a stage that works: it ends before all its records are dead letters, and is not ready any more', async () => {
+    const world = await stageWorld({ runtime: { rejectsInARow: 3 } });
+    const fault: Ask = { type: 'throw', key: 'a' };
+    const running = await world.run();
+    await world.ask(fault, fault, count('a', 1), fault, fault, fault);
+    await expect(settle(world.simulation, running.ended)).rejects.toMatchObject({ code: 'too-many-rejects' });
+    const rejected = world.values(deadLetters).map(({ offset }) => Number(offset));
+    expect([running.health().ready, emitted(world), rejected.every((offset) => offset < 5)]).toEqual([
+      false,
+      ['a1'],
+      true,
+    ]);
+  });
+
   test('is not any one answer of the world: it starts while everything fails now and then', async () => {
     for (let seed = 1; seed <= 12; seed++) {
       const faults = { busFails: 0.4, storeFails: 0.4 };
