@@ -4,7 +4,7 @@ import {
   type Admin,
   type Broker,
   type Cluster,
-  ConfigResourceTypes,
+  type ConfigResourceTypes,
   type Consumer,
   type ConsumerConfig,
   Kafka,
@@ -54,7 +54,8 @@ export const kafkaLimits: KafkaLimits = {
 };
 
 /** What the client calls a topic among all that can be configured. */
-export const topicResource = ConfigResourceTypes.TOPIC;
+// The value is not among the names that Node finds in this CommonJS module.
+export const topicResource: ConfigResourceTypes = 2;
 
 /** A record as the client decodes it from a fetch. */
 export interface FetchedMessage {
