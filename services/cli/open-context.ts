@@ -44,16 +44,20 @@ export function openContext(world: World): { readonly context: CommandContext; r
   const environment = onceOnly(world.environment);
   const ports = world.openPorts(environment, log);
 
-  const bus = onceOnly(async () => {
-    const opened = await ports.bus();
-    closing.push(opened.close);
-    return opened;
-  });
-  const store = onceOnly(async () => {
-    const opened = await ports.store();
-    closing.push(opened.close);
-    return opened;
-  });
+  /** Also where the command has failed before it is open: left alone, it would keep the process alive. */
+  const closedAtEnd = <T extends { readonly close: () => Promise<void> }>(opening: Promise<T>): Promise<T> => {
+    closing.push(() =>
+      opening.then(
+        (opened) => opened.close(),
+        // What did not open needs no closing, and whoever asked for it was told.
+        () => undefined,
+      ),
+    );
+    return opening;
+  };
+
+  const bus = onceOnly(() => closedAtEnd(ports.bus()));
+  const store = onceOnly(() => closedAtEnd(ports.store()));
   const registry = onceOnly(ports.registry);
   const codec: CommandContext['codec'] = async (writes = []) => createCodec({ registry: await registry(), writes });
 
