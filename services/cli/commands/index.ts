@@ -7,6 +7,7 @@ import { dlq } from './dlq.ts';
 import { doctor } from './doctor.ts';
 import { migrate } from './migrate.ts';
 import { rebuild } from './rebuild.ts';
+import { replay } from './replay.ts';
 import { run } from './run.ts';
 import { topics } from './topics.ts';
 import { up } from './up.ts';
@@ -17,5 +18,5 @@ export const chapters: readonly Chapter[] = [
   { title: 'Start', entries: [demo, up, dev, migrate, run] },
   { title: 'Say who is woken by what', entries: [connections, bindings] },
   { title: 'See what happened', entries: [why, doctor, dlq, topics] },
-  { title: 'Decide again', entries: [rebuild] },
+  { title: 'Decide again', entries: [replay, rebuild] },
 ];
