@@ -61,7 +61,7 @@ test('a process that is asked to stop hands its work over and ends with 0, and n
   let [published, isFirstGone] = [0, false];
   // Work comes all the time, and some more when the first process is gone.
   const publishing = (async () => {
-    for (let more = 10; more > 0; published += 100) {
+    for (let more = 10; more > 0 && published < records.length; published += 100) {
       if (isFirstGone) more--;
       await client.publish('raw-provider-facts', records.slice(published, published + 100));
     }
