@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -24,6 +26,7 @@ const Dashboard = z.object({
 });
 const dashboard = Dashboard.parse(JSON.parse(read('grafana/signalbox.json')));
 const charts = dashboard.panels.filter(({ type }) => type !== 'row');
+const inPanels = charts.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
 const alerts = read('prometheus/alerts.yml');
 const ruleTests = read('prometheus/alerts.test.yml');
@@ -80,7 +83,7 @@ test('the reader of expressions finds every metric in them', async () => {
 
 describe('the dashboard', () => {
   test('names only metrics that a process shows', async () => {
-    expect(await unknownAmong(charts.flatMap(({ targets }) => targets.map(({ expr }) => expr)))).toEqual([]);
+    expect(await unknownAmong(inPanels)).toEqual([]);
   });
 
   test('explains every panel in a sentence, asks something in each, and numbers them once', () => {
@@ -134,7 +137,9 @@ describe('the alerts', () => {
     const loud = (name: string) => new RegExp(`alertname: ${name}\n +exp_alerts:\n +- exp_labels`).test(ruleTests);
     expect(names.filter((name) => !quiet(name) || !loud(name))).toEqual([]);
   });
+});
 
+describe('promtool', () => {
   const promtool = (...args: readonly string[]): string =>
     execFileSync('promtool', args, { cwd: fileURLToPath(new URL('prometheus/', folder)), encoding: 'utf8' });
   const installed = ((): boolean => {
@@ -149,7 +154,20 @@ describe('the alerts', () => {
     }
   })();
 
-  test.skipIf(!installed)('do at each of these moments what promtool is told to expect', () => {
+  test.skipIf(!installed)('can read every expression of the dashboard', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'signalbox-test-')), 'panels.json');
+    const plainOf = (expr: string): string => expr.replaceAll('$__rate_interval', '5m').replaceAll('$stage', '.+');
+    const asRules = inPanels.map((expr, index) => ({ record: `panel:${index}`, expr: plainOf(expr) }));
+    // Its rules are YAML, and JSON is YAML.
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules: asRules }] }));
+    try {
+      expect(promtool('check', 'rules', file)).toContain(`SUCCESS: ${inPanels.length} rules found`);
+    } finally {
+      rmSync(dirname(file), { recursive: true });
+    }
+  });
+
+  test.skipIf(!installed)('finds the alerts at each of their moments as they are told to be', () => {
     expect(promtool('check', 'config', 'prometheus.yml')).toContain('SUCCESS');
     expect(promtool('check', 'rules', 'alerts.yml')).toContain(`SUCCESS: ${rules.length} rules found`);
     expect(promtool('test', 'rules', 'alerts.test.yml')).toContain('SUCCESS');

@@ -47,13 +47,28 @@ beforeAll(async () => {
   await done('migrate');
   await done('connections', 'put', 'octo', '--provider', 'github', ...secret);
   await done('bindings', 'put', 'iris', 'desk', '--connection', 'octo', '--filter', 'true');
-  product = await runServices(everyService, settings);
+  // Frozen for a while, it stays a member.
+  product = await runServices(everyService, { ...settings, KAFKA_SESSION_TIMEOUT_MS: '60000' });
   stops.push(async () => product.child.kill('SIGKILL'));
   await vi.waitFor(async () => expect(await isReady(product)).toBe(true), patience);
 });
 afterAll(async () => {
   for (const stop of stops.reverse()) await stop();
 });
+
+/** Writes to the log what no command would. */
+async function openPublisher() {
+  const brokers = own.kafkaBrokers.split(',');
+  const bus = await createKafkaBus({ brokers, clientId: 'doctor-test', tls: false }, silentLog);
+  const registry = createSchemaRegistry({ url: own.schemaRegistryUrl });
+  const limits = { maxRequestBytes: () => 500_000, retryMs: 100, inFlight: 1 } as const;
+  const publisher = createPublisher({
+    bus,
+    codec: await createCodec({ registry, writes: [bindings, rawProviderFacts] }),
+    sender: createSender({ bus, clock: systemClock, limits }),
+  });
+  return { publisher, close: bus.close };
+}
 
 const Report = z.object({
   groups: z.array(
@@ -95,26 +110,34 @@ test('the same installation shows in the metrics of its process', async () => {
   expect(Number(heartbeat)).toBeLessThan(10);
 });
 
+test('a stage that stands still while it counts as a member is told as stuck, and well again when it goes on', async () => {
+  const { publisher, close } = await openPublisher();
+  product.child.kill('SIGSTOP');
+  await publisher.publish(rawProviderFacts, rawProviderFacts.example);
+  await close();
+  const { code, checks } = await unwell(settings);
+  product.child.kill('SIGCONT');
+  expect([code, [...checks.keys()], checks.get('normalizer')]).toEqual([
+    1,
+    ['normalizer'],
+    {
+      status: 'failed',
+      details: [expect.stringMatching(/^partition \d: 1 record from offset 0 on$/)],
+      fix: expect.stringContaining('docs/operating.md#a-stage-is-stuck'),
+    },
+  ]);
+  await vi.waitFor(async () => expect((await unwell(settings)).code).toBe(0), { timeout: 60_000, interval: 500 });
+});
+
 test('what was broken is told, each with what to do', async () => {
   product.child.kill('SIGTERM');
   await product.ended;
-  const brokers = own.kafkaBrokers.split(',');
-  const bus = await createKafkaBus({ brokers, clientId: 'doctor-test', tls: false }, silentLog);
-  const registry = createSchemaRegistry({ url: own.schemaRegistryUrl });
-  const publisher = createPublisher({
-    bus,
-    codec: await createCodec({ registry, writes: [bindings, rawProviderFacts] }),
-    sender: createSender({
-      bus,
-      clock: systemClock,
-      limits: { maxRequestBytes: () => 500_000, retryMs: 100, inFlight: 1 },
-    }),
-  });
+  const { publisher, close } = await openPublisher();
   await publisher.publish(bindings, Binding.parse({ ...bindings.example, agentUid: 'nobody', connectionId: 'gone' }));
   await publisher.publish(rawProviderFacts, rawProviderFacts.example);
-  await bus.close();
+  await close();
 
-  const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
+  const admin = new Kafka({ brokers: own.kafkaBrokers.split(','), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   await admin.deleteTopics({ topics: ['actor-events'] });
   await admin.createPartitions({ topicPartitions: [{ topic: 'decisions', count: 5 }] });
@@ -140,6 +163,7 @@ test('what was broken is told, each with what to do', async () => {
     [
       ...['topics', 'topic settings', 'schemas', 'eviction', 'connections', 'bindings'],
       ...['normalizer', 'filter', 'mirror-projector', 'decision-journal'],
+      'dead letters',
     ],
   ]);
   expect(checks.get('topics')).toEqual({
@@ -172,6 +196,11 @@ test('what was broken is told, each with what to do', async () => {
     fix: expect.stringContaining('`signalbox bindings delete nobody desk`'),
   });
   expect(checks.get('normalizer')).toMatchObject({ status: 'failed', fix: 'Start it: `signalbox run normalizer`.' });
+  // The first raw fact was handled above: an example, whose body is no delivery of its provider.
+  expect(checks.get('dead letters')).toMatchObject({
+    status: 'warning',
+    details: [expect.stringMatching(/^1 × normalizer [a-z-]+: /)],
+  });
   expect(checks.get('filter')).toMatchObject({ status: 'warning', fix: 'Start it: `signalbox run filter`.' });
 });
 
