@@ -49,6 +49,8 @@ export interface OpenPartition {
   /** Compares the fence in the store with the one that was last written here. */
   readonly checkFence: () => Promise<Handled>;
   readonly idleSince: () => number;
+  /** Running work ends after the records that are in hand; the rest of the batch stays in the log. */
+  readonly finish: () => void;
   /** Running work stops at its next step. */
   readonly close: () => void;
 }
@@ -89,6 +91,7 @@ export async function openPartition(
   let next = position.fence >= 0n ? position.fence + 1n : log.start;
   let breaker: Breaker = { type: 'closed', inARow: 0 };
   let idleSince = clock.now();
+  let finishing = false;
   const cache = new Map<string, Row | undefined>();
   const fired = new Map<string, number>();
   let earliest =
@@ -225,6 +228,9 @@ export async function openPartition(
     committable: () => (next > log.committed ? next : log.committed),
     idleSince: () => idleSince,
     close: () => closed.abort(),
+    finish() {
+      finishing = true;
+    },
 
     async handle(records) {
       const fresh = records.filter((record) => record.offset >= next);
@@ -232,6 +238,7 @@ export async function openPartition(
         if (closed.signal.aborted) return 'reopen';
         const handled = await handleChunk(chunk);
         if (handled === 'reopen') return 'reopen';
+        if (finishing) break;
       }
       idleSince = clock.now();
       return 'handled';

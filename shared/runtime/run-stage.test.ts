@@ -271,6 +271,31 @@ describe('a graceful stop', () => {
     expect([world.counts(), emitted(world), world.committed()]).toEqual([{ a: 1 }, ['a1'], 1n]);
   });
 
+  test('leaves the rest of a large batch in the log, for whoever comes next', async () => {
+    const world = await stageWorld({ maxBatch: 8, runtime: { batchRecords: 1 } });
+    const mine = await world.start();
+    const gate = Promise.withResolvers<void>();
+    const store: CountingProcess['store'] = {
+      ...mine.store,
+      async save(slot, expected, changes) {
+        await gate.promise;
+        return mine.store.save(slot, expected, changes);
+      },
+    };
+    await world.ask(...Array.from({ length: 8 }, () => count('a', 1)));
+    const running = await world.run({ on: { ...mine, store } });
+    await world.until(() => emitted(world).length === 1);
+    const stopping = running.stop();
+    gate.resolve();
+    await settle(world.simulation, stopping);
+    expect([world.counts(), world.committed()]).toEqual([{ a: 1 }, 1n]);
+
+    const next = await world.run();
+    await world.until(() => world.counts().a === 8);
+    await world.stop(next);
+    expect(told(world)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8']);
+  });
+
   test('waits for the calls that run, those of the last batch too, and for their answers', async () => {
     const world = await stageWorld();
     const mine = await world.start();

@@ -163,7 +163,10 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       while (held.has(partition)) {
         try {
           await commit();
-          return await calls.start(partition, pending);
+          return await calls.start(partition, pending, () => {
+            const mine = held.get(partition);
+            if (mine !== undefined) mine.movedAt = clock.now();
+          });
         } catch (error) {
           if (!isUnavailable(error)) throw error;
           if (stopping.signal.aborted) return;
@@ -221,7 +224,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       mine.lagSince = batch.records.at(-1)?.at;
       // A batch may end in control records: they belong to no record, but were passed.
       const next = mine.open.next();
-      if (next < batch.next) return batch.next;
+      if (next < batch.next && !stopping.signal.aborted) return batch.next;
       return next;
     },
     revoked: drop,
@@ -292,6 +295,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     },
     async stop() {
       stopping.abort();
+      for (const { open } of held.values()) open.finish();
       // A batch that runs may have calls to make yet.
       await Promise.allSettled([...running]);
       await calls.idle();
@@ -347,10 +351,13 @@ function createCalls({ stage, codec, sender, runtime, perform, log }: StageOptio
 
   return {
     /** Resolves at once, or, where more calls wait than run, when there are fewer: so the partition waits, not the memory. */
-    async start(partition: number, pending: readonly PendingCall[]): Promise<void> {
+    async start(partition: number, pending: readonly PendingCall[], moved: () => void): Promise<void> {
       waiting.push(...pending.map((each) => ({ partition, pending: each })));
       next();
-      while (waiting.length > runtime.callsInFlight) await Promise.race(running);
+      while (waiting.length > runtime.callsInFlight) {
+        await Promise.race(running);
+        moved();
+      }
     },
     /** Resolves when the calls that run have ended; those that wait are dropped, as by a crash. */
     async idle(): Promise<void> {
