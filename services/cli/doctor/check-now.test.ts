@@ -39,7 +39,7 @@ test('dead letters are counted by stage and code, with what each code asks for',
       `2 × normalizer schema-unknown: ${errors['schema-unknown'].fix}`,
       `1 × filter stage-fault: ${errors['stage-fault'].fix}`,
     ],
-    fix: 'Correct what the codes name: docs/operating.md#dead-letters.',
+    fix: 'Look at them with `signalbox dlq list --since 1h`, correct what the codes name, then redrive them.',
   });
   expect(checkDeadLetters({ letters: [{ stage: 'x', code: 'of-a-newer-version' }], more: true })).toMatchObject({
     summary: 'more than 1 record in the last hour',

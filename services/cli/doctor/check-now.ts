@@ -56,6 +56,6 @@ export function checkDeadLetters({
     status: 'warning',
     summary: `${more ? 'more than ' : ''}${counted(letters.length, 'record')} in the last hour`,
     details: lines,
-    fix: 'Correct what the codes name: docs/operating.md#dead-letters.',
+    fix: 'Look at them with `signalbox dlq list --since 1h`, correct what the codes name, then redrive them.',
   };
 }
