@@ -129,6 +129,8 @@ export interface PipelineRun {
   readonly rebuild?: boolean;
   /** Whether the store may lose writes; it may where nothing is said. */
   readonly forgets?: boolean;
+  /** Who reads meanwhile goes to the generation in use at once. */
+  readonly impatient?: boolean;
 }
 
 /** A run that has ended, and the number of steps that the pipeline took. */

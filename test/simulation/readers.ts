@@ -7,14 +7,22 @@ export function startReader(
   simulation: Simulation,
   wanted: readonly { readonly at: StatePartition; readonly row: string }[],
   countOf: (json: string) => number,
+  /** Reads the generation in use at once, as no reader should: for the negative control. */
+  impatient = false,
 ): { readonly reads: () => number; readonly wrong: () => readonly string[] } {
   const { store, clock } = simulation.process('reader');
   const wrong: string[] = [];
   let reads = 0;
 
+  const read = async (at: StatePartition, row: string): Promise<readonly (string | undefined)[]> => {
+    if (!impatient) return store.load(at, [row]);
+    const { inUse } = await store.generations(at);
+    return (await store.view({ ...at, generation: inUse }, { rows: [row], timers: [] })).rows;
+  };
+
   const look = async (seen: Map<string, number>): Promise<void> => {
     for (const { at, row } of wanted) {
-      const [json] = await store.load(at, [row]);
+      const [json] = await read(at, row);
       reads++;
       const now = json === undefined ? 0 : countOf(json);
       const before = seen.get(row) ?? 0;

@@ -12,3 +12,8 @@ test(`who reads its rows meanwhile sees no gap and no step back, in ${seeds} sto
   const { done, wrong } = await runSeeds({ scenario: 'readers', seeds });
   expect({ done, wrong }).toEqual({ done: seeds, wrong: [] });
 });
+
+test('who goes to the generation in use at once does see one', async () => {
+  const { wrong } = await runSeeds({ scenario: 'impatient-readers', seeds: 400, untilWrong: true });
+  expect(wrong.length).toBeGreaterThan(0);
+});

@@ -67,7 +67,8 @@ export async function runReminders(run: PipelineRun): Promise<ReminderSimulation
     row: `counts:${key}`,
   }));
   // Where the store may lose writes, a step back is nothing that a rebuild could help.
-  const reader = startReader(simulation, run.forgets === false ? wanted : [], (json) => JSON.parse(json).v.count);
+  const countOf = (json: string): number => JSON.parse(json).v.count;
+  const reader = startReader(simulation, run.forgets === false ? wanted : [], countOf, run.impatient);
   const before = (): void => {
     fleet.disturb();
     rebuilds.disturb();

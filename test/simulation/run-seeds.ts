@@ -5,7 +5,7 @@ import type { Rules } from './stage-fleet.ts';
 /** What one worker does. */
 export interface SeedOrder {
   /** In `deaths` the seed is the step at which all processes die. */
-  readonly scenario: 'pipeline' | 'reminders' | 'rebuilds' | 'readers' | 'deaths';
+  readonly scenario: 'pipeline' | 'reminders' | 'rebuilds' | 'readers' | 'impatient-readers' | 'deaths';
   readonly from: number;
   readonly to: number;
   readonly step: number;

@@ -30,6 +30,8 @@ const runs: Readonly<Record<SeedOrder['scenario'], (seed: number) => Promise<rea
     const counts = await runReminders({ ...storm, seed, rebuild: true, forgets: false });
     return [...checkReminders(counts), ...checkGenerations(counts, counting), ...counts.wrongReads()];
   },
+  'impatient-readers': async (seed) =>
+    (await runReminders({ ...storm, seed, rebuild: true, forgets: false, impatient: true })).wrongReads(),
   deaths: async (killAllAt) => checkPipeline(await runPipeline({ ...calm, killAllAt })),
 };
 
