@@ -6,6 +6,11 @@ missing=()
 for program in redis-server kcat; do
   command -v "$program" >/dev/null || missing+=("$program")
 done
+# It comes with a server, which nobody else has to have: only CI proves the alert rules with it.
+if [ -n "${CI:-}" ]; then
+  command -v promtool >/dev/null || missing+=(prometheus)
+  command -v jq >/dev/null || missing+=(jq)
+fi
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
