@@ -114,7 +114,7 @@ export const errors = {
     retry: false,
     status: 500,
     meaning: 'Records that a projection still needs have left the topic.',
-    fix: 'Rebuild the stage from what is kept, and lengthen the retention.',
+    fix: 'Run `signalbox rebuild <stage>`, which begins at what is kept, and lengthen the retention.',
   },
   'rebuild-abandoned': {
     retry: false,
