@@ -120,7 +120,7 @@ export const errors = {
     retry: false,
     status: 409,
     meaning: 'Somebody abandoned the rebuild that was running, or began another one.',
-    fix: 'Run `signalbox rebuild <stage> --abandon` to its end, then rebuild again.',
+    fix: 'Run `signalbox rebuild <stage>` again if the rebuild is still wanted.',
   },
   'rebuild-adopted': {
     retry: false,

@@ -62,6 +62,9 @@ export function rebuildPartition(options: {
       if (draft === generation) {
         const goal = await wait(() => store.fence({ ...at, generation: inUse }));
         if (goal !== undefined) return { slot: { ...at, generation, draft: true }, goal };
+      } else if (draft !== undefined && draft < generation) {
+        // Left by a rebuild that was abandoned elsewhere, or that the store forgot in part.
+        await wait(() => store.generations(at, { do: 'abandon', generation: draft }));
       } else if (draft === undefined && newest < generation) {
         // Not begun yet; or the store lost it, together with all that was folded.
         await wait(() => store.generations(at, { do: 'begin', generation }));

@@ -135,6 +135,22 @@ describe('a rebuild', () => {
 });
 
 describe('to abandon', () => {
+  test('that was interrupted leaves a draft in some partitions, which the next rebuild replaces', async () => {
+    const world = await countingWorld({ partitions: 2 });
+    const { simulation } = world;
+    const mine = await world.start();
+    const at = (partition: number) => ({ stage: 'counting', partition });
+    for (const partition of [0, 1]) {
+      await settle(simulation, mine.store.generations(at(partition), { do: 'begin', generation: 2 }));
+    }
+    await settle(simulation, mine.store.generations(at(0), { do: 'abandon', generation: 2 }));
+    const options = { stage: counting, settings: {}, tables: {}, runtime, parallel: 2, graceMs: 10 };
+    const rebuilding = rebuildStage({ ...options, ...mine, onStep: () => undefined });
+    expect(await settle(simulation, rebuilding)).toMatchObject({ generation: 3, resumed: false });
+    const rebuilt = { inUse: 3, draft: undefined, previous: undefined, newest: 3 };
+    expect([0, 1].map((partition) => simulation.generations(at(partition)))).toEqual([rebuilt, rebuilt]);
+  });
+
   test('removes what was built, and the rebuild that sleeps on can write no more', async () => {
     const world = await handled(...Array.from({ length: 30 }, () => count('a')));
     const { simulation } = world;

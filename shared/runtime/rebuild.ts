@@ -173,8 +173,10 @@ async function generationToBuild(
   partitions: number,
 ): Promise<{ readonly generation: number; readonly resumed: boolean }> {
   const all = await generationsOf(options, partitions);
-  const begun = all.flatMap(({ draft, previous, inUse }) => draft ?? (previous === undefined ? [] : inUse));
-  if (begun.length > 0) return { generation: Math.max(...begun), resumed: true };
+  const begun = Math.max(0, ...all.map(({ draft, previous, inUse }) => draft ?? (previous === undefined ? 0 : inUse)));
+  // A partition in which it was abandoned has no way back to that number.
+  const canGoOn = all.every(({ inUse, draft, newest }) => inUse >= begun || draft === begun || newest < begun);
+  if (begun > 0 && canGoOn) return { generation: begun, resumed: true };
   return { generation: 1 + Math.max(1, ...all.map(({ newest }) => newest)), resumed: false };
 }
 
