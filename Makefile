@@ -61,6 +61,10 @@ test-int: setup ## only the tests against a real Kafka, Redis and registry
 e2e: setup ## of these, the tests from a webhook to an actor event
 	@vitest run --project integration test/e2e
 
+.PHONY: bench
+bench: setup ## measure the product against a bare chain (QUICK=1 for a short look, FACTS=n)
+	@node --disable-warning=TimeoutNegativeWarning test/bench/bench.ts
+
 .PHONY: up
 up: setup ## run the whole product until Ctrl-C; its data survives
 	@$(signalbox) up

@@ -1,0 +1,250 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startInfrastructure } from '../harness/infrastructure.ts';
+import type { Addresses, Infrastructure, PartName } from '../harness/parts.ts';
+import { settingsOf, signalboxJson } from '../integration/signalbox.ts';
+import { filter } from './comments.ts';
+import { connectLog, type OutsideLog } from './log.ts';
+import { type Chain, catchUp, latencies, median, publishComments, quantile, untilHeld } from './measure.ts';
+import { cpuSeconds, endAll, type Measured, startBareChain, startServices } from './processes.ts';
+import { createResults } from './results.ts';
+import { stateBytes } from './state-bytes.ts';
+
+const quick = Boolean(process.env.QUICK);
+const facts = Number(process.env.FACTS ?? (quick ? 6_000 : 32_000));
+const rounds = quick ? 1 : 3;
+const latencySeconds = quick ? 5 : 8;
+const idleSeconds = quick ? 4 : 10;
+const [perSecond, warmUpSeconds, partitions] = [200, 3, 12];
+const stages = ['normalizer', 'filter', 'mirror-projector'];
+const bareTopics = ['bench-raw', 'bench-normalized', 'bench-accepted', 'bench-events'];
+
+const report = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** What one round of a chain gave. */
+interface Round {
+  readonly factsPerSecond: number;
+  readonly latencies: readonly number[];
+  /** CPU seconds of each process while the backlog was worked off. */
+  readonly cpu: Readonly<Record<'chain' | 'kafka' | 'redis', number | undefined>>;
+  /** Milliseconds of CPU per second while nothing happens. */
+  readonly idle: number | undefined;
+}
+
+let taken = 0;
+const numbers = (count: number): readonly number[] => Array.from({ length: count }, () => taken++);
+
+const pidOf = (infrastructure: Infrastructure, part: PartName): number | undefined => {
+  const running = infrastructure.parts[part];
+  return running !== undefined && 'pid' in running && typeof running.pid === 'number' ? running.pid : undefined;
+};
+
+const since = (now: number | undefined, before: number | undefined): number | undefined =>
+  now === undefined || before === undefined ? undefined : now - before;
+
+/** Works off a backlog, then idles, then is asked for its latency; in a process that lives as long as the round. */
+async function round(options: {
+  readonly log: OutsideLog;
+  readonly chain: Chain;
+  readonly infrastructure: Infrastructure;
+  readonly start: () => Promise<Measured>;
+}): Promise<Round> {
+  const { log, chain, infrastructure } = options;
+  const before = { first: await log.held(chain.first), output: await log.held(chain.output) };
+  await publishComments(log, chain, numbers(facts));
+  const running = await options.start();
+  const cpuNow = () => ({
+    chain: cpuSeconds(running.pid),
+    kafka: cpuSeconds(pidOf(infrastructure, 'kafka')),
+    redis: cpuSeconds(pidOf(infrastructure, 'redis')),
+  });
+  let at = cpuNow();
+  const seconds = await catchUp(log, chain, {
+    ...{ facts, before },
+    onBegun() {
+      at = cpuNow();
+    },
+  });
+  const now = cpuNow();
+  const cpu = {
+    chain: since(now.chain, at.chain),
+    kafka: since(now.kafka, at.kafka),
+    redis: since(now.redis, at.redis),
+  };
+  // What was put off until there is time for it, as commits and timers of clients, does not belong to idling.
+  await sleep(2_000);
+  const busy = cpuSeconds(running.pid);
+  await sleep(idleSeconds * 1_000);
+  const idle = since(cpuSeconds(running.pid), busy);
+  const found = await latencies(log, chain, {
+    perSecond,
+    warmUp: numbers(perSecond * warmUpSeconds),
+    numbers: numbers(perSecond * latencySeconds),
+  });
+  await running.stop();
+  return {
+    factsPerSecond: facts / seconds,
+    latencies: found,
+    cpu,
+    idle: idle === undefined ? undefined : (idle * 1_000) / idleSeconds,
+  };
+}
+
+/** Facts per second of one stage in so many processes, from the first publication on. */
+async function scaled(options: {
+  readonly log: OutsideLog;
+  readonly chain: Chain;
+  readonly copies: number;
+  readonly start: () => Promise<Measured>;
+}): Promise<number> {
+  const { log, chain, copies } = options;
+  const running = await Promise.all(Array.from({ length: copies }, options.start));
+  const before = await log.held(chain.first);
+  // Seen to work, they have joined; the rest of the warm-up settles who has which partition.
+  await publishComments(log, chain, numbers(partitions * 50));
+  await untilHeld(log, chain.first, before + partitions * 50);
+  await sleep(warmUpSeconds * 1_000);
+  const began = performance.now();
+  await publishComments(log, chain, numbers(facts));
+  await untilHeld(log, chain.first, before + partitions * 50 + facts);
+  const seconds = (performance.now() - began) / 1_000;
+  await Promise.all(running.map((each) => each.stop()));
+  return facts / seconds;
+}
+
+async function configure(settings: Readonly<Record<string, string>>): Promise<void> {
+  await signalboxJson(settings, 'migrate');
+  await signalboxJson(
+    { ...settings, HOOK: 'bench' },
+    ...['connections', 'put', 'bench', '--provider', 'github', '--secret', 'webhookSecret=env:HOOK'],
+  );
+  await signalboxJson(settings, 'bindings', 'put', 'iris', 'desk', '--connection', 'bench', '--filter', filter);
+}
+
+/** Prints JSON as the product's publishers do: in the Confluent wire format. */
+async function framed({ schemaRegistryUrl }: Addresses, topic: string): Promise<(fact: unknown) => Buffer> {
+  const answer = await fetch(`${schemaRegistryUrl}/subjects/${topic}-value/versions/latest`);
+  // The registry's API says so.
+  const { id } = (await answer.json()) as { id: number };
+  const head = Buffer.alloc(5);
+  head.writeInt32BE(id, 1);
+  return (fact) => Buffer.concat([head, Buffer.from(JSON.stringify(fact))]);
+}
+
+async function bench(infrastructure: Infrastructure, dir: string): Promise<void> {
+  const profile = process.env.PROFILE;
+  const settings = {
+    ...settingsOf(infrastructure),
+    SIGNALBOX_SECRET_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
+    SIGNALBOX_PARTITIONS: String(partitions),
+  };
+  const profiled = profile && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profile)}` };
+  const results = createResults('bench-results.jsonl');
+  await configure(settings);
+  const log = await connectLog(infrastructure.kafkaBrokers);
+  await log.createTopics(bareTopics, partitions);
+  const [input = '', first = '', , output = ''] = bareTopics;
+  const bare: Chain = { input, first, output, encode: (fact) => Buffer.from(JSON.stringify(fact)) };
+  const product: Chain = {
+    input: 'raw-provider-facts',
+    first: 'normalized-facts',
+    output: 'actor-events',
+    encode: await framed(infrastructure, 'raw-provider-facts'),
+  };
+  const bytesBefore = await stateBytes(infrastructure.redisUrl);
+
+  const ofProduct: Round[] = [];
+  const ofBare: Round[] = [];
+  for (let number = 1; number <= rounds; number++) {
+    const last = { log, infrastructure };
+    report(`Round ${number} of ${rounds}: the product, ${facts} facts, then ${perSecond} a second`);
+    const start = () => startServices(stages, { settings: { ...settings, ...profiled }, folder: dir });
+    ofProduct.push(await round({ ...last, chain: product, start }));
+    report(`Round ${number} of ${rounds}: the bare chain, ${facts} facts, then ${perSecond} a second`);
+    ofBare.push(await round({ ...last, chain: bare, start: () => startBareChain(infrastructure, bareTopics, dir) }));
+  }
+  const perSecondOf = (list: readonly Round[]): number => median(list.map(({ factsPerSecond }) => factsPerSecond));
+  const latencyOf = (list: readonly Round[], share: number): number =>
+    quantile(
+      list.flatMap((each) => each.latencies),
+      share,
+    );
+  results.add('throughput ratio', perSecondOf(ofProduct) / perSecondOf(ofBare), 'product / bare', { atLeast: 0.5 });
+  results.add('throughput product', perSecondOf(ofProduct), 'facts/s');
+  results.add('throughput bare chain', perSecondOf(ofBare), 'facts/s');
+  for (const [name, share] of [
+    ['median', 0.5],
+    ['p99', 0.99],
+  ] as const) {
+    const [ours, theirs] = [latencyOf(ofProduct, share), latencyOf(ofBare, share)];
+    results.add(`latency ${name} ratio`, ours / theirs, 'product / bare', { atMost: 2 });
+    results.add(`latency ${name} product`, ours, 'ms');
+    results.add(`latency ${name} bare chain`, theirs, 'ms');
+  }
+  for (const [chain, list] of [
+    ['product', ofProduct],
+    ['bare chain', ofBare],
+  ] as const) {
+    for (const process of ['chain', 'kafka', 'redis'] as const) {
+      const used = list.flatMap(({ cpu }) => cpu[process] ?? []);
+      const name = process === 'chain' ? `of the ${chain}` : `of ${process} under the ${chain}`;
+      results.add(`CPU ${name}`, (median(used) * 10_000) / facts, 's / 10,000 facts');
+    }
+    results.add(`idle CPU of the ${chain}`, median(list.flatMap(({ idle }) => idle ?? [])), 'ms/s');
+  }
+
+  const bytes = await stateBytes(infrastructure.redisUrl);
+  const accepted = await log.held('accepted-facts');
+  results.add('Redis per channel', bytes.channel, 'bytes');
+  results.add('Redis per entry', bytes.entry, 'bytes');
+  results.add('Redis in all per entry', (bytes.used - bytesBefore.used) / accepted, 'bytes');
+
+  report(`Rebuilding the mirror from ${accepted} records`);
+  const rebuilt = await signalboxJson({ ...settings, ...profiled }, 'rebuild', 'mirror-projector', '--grace', '0s');
+  // What the command answers.
+  const { records, foldMs } = rebuilt as { records: number; foldMs: number };
+  results.add('rebuild', (records * 1_000) / foldMs, 'records/s', { atLeast: 50_000 });
+  results.add('rebuild size', records, 'records');
+
+  const copiesOf = (copies: number): Promise<number> => {
+    report(`One stage in ${copies === 1 ? 'one process' : `${copies} processes`}`);
+    const start = () => startServices(['normalizer'], { settings, folder: dir });
+    return scaled({ log, chain: product, copies, start });
+  };
+  const one = await copiesOf(1);
+  const three = await copiesOf(3);
+  results.add('normalizer in one process', one, 'facts/s');
+  results.add('normalizer in three processes', three, 'facts/s');
+  results.add('three processes against one', three / one, 'ratio');
+  await log.close();
+  process.stdout.write(`\n${results.table()}\n`);
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
+  }
+});
+const started: Infrastructure[] = [];
+const began = performance.now();
+let status = 0;
+const whole = async (): Promise<void> => {
+  const infrastructure = await startInfrastructure({ dir: join(dir, 'infrastructure'), keepData: false, report });
+  started.push(infrastructure);
+  await bench(infrastructure, dir);
+};
+try {
+  await Promise.race([whole(), interrupted]);
+  report(`Took ${Math.round((performance.now() - began) / 1_000)} s; the figures are in bench-results.jsonl.`);
+} catch (error) {
+  report(error instanceof Error ? error.message : String(error));
+  status = 1;
+} finally {
+  endAll();
+  await Promise.all(started.map((each) => each.stop()));
+  rmSync(dir, { recursive: true, force: true });
+}
+process.exit(status);
