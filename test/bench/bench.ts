@@ -15,8 +15,8 @@ import { stateBytes } from './state-bytes.ts';
 const quick = Boolean(process.env.QUICK);
 const facts = Number(process.env.FACTS ?? (quick ? 6_000 : 32_000));
 const rounds = quick ? 1 : 3;
-const latencySeconds = quick ? 5 : 8;
-const idleSeconds = quick ? 4 : 10;
+const latencySeconds = quick ? 5 : 7;
+const idlingSeconds = quick ? 4 : 10;
 const [perSecond, warmUpSeconds, partitions] = [200, 3, 12];
 const stages = ['normalizer', 'filter', 'mirror-projector'];
 const bareTopics = ['bench-raw', 'bench-normalized', 'bench-accepted', 'bench-events'];
@@ -49,9 +49,11 @@ async function round(options: {
   readonly log: OutsideLog;
   readonly chain: Chain;
   readonly infrastructure: Infrastructure;
+  /** How long it is watched while nothing happens. */
+  readonly idleSeconds: number;
   readonly start: () => Promise<Measured>;
 }): Promise<Round> {
-  const { log, chain, infrastructure } = options;
+  const { log, chain, infrastructure, idleSeconds } = options;
   const before = { first: await log.held(chain.first), output: await log.held(chain.output) };
   await publishComments(log, chain, numbers(facts));
   const running = await options.start();
@@ -77,7 +79,7 @@ async function round(options: {
   await sleep(2_000);
   const busy = cpuSeconds(running.pid);
   await sleep(idleSeconds * 1_000);
-  const idle = since(cpuSeconds(running.pid), busy);
+  const idle = idleSeconds === 0 ? undefined : since(cpuSeconds(running.pid), busy);
   const found = await latencies(log, chain, {
     perSecond,
     warmUp: numbers(perSecond * warmUpSeconds),
@@ -158,12 +160,12 @@ async function bench(infrastructure: Infrastructure, dir: string): Promise<void>
   const ofProduct: Round[] = [];
   const ofBare: Round[] = [];
   for (let number = 1; number <= rounds; number++) {
-    const last = { log, infrastructure };
+    const shared = { log, infrastructure, idleSeconds: number === 1 ? idlingSeconds : 0 };
     report(`Round ${number} of ${rounds}: the product, ${facts} facts, then ${perSecond} a second`);
     const start = () => startServices(stages, { settings: { ...settings, ...profiled }, folder: dir });
-    ofProduct.push(await round({ ...last, chain: product, start }));
+    ofProduct.push(await round({ ...shared, chain: product, start }));
     report(`Round ${number} of ${rounds}: the bare chain, ${facts} facts, then ${perSecond} a second`);
-    ofBare.push(await round({ ...last, chain: bare, start: () => startBareChain(infrastructure, bareTopics, dir) }));
+    ofBare.push(await round({ ...shared, chain: bare, start: () => startBareChain(infrastructure, bareTopics, dir) }));
   }
   const perSecondOf = (list: readonly Round[]): number => median(list.map(({ factsPerSecond }) => factsPerSecond));
   const latencyOf = (list: readonly Round[], share: number): number =>
