@@ -16,6 +16,7 @@ import {
 import type { KafkaClientSettings } from '../connection-settings.ts';
 import type { Log } from '../log.ts';
 import { type ConnectionClass, overrideConnection, overrideRequestQueue, type RequestQueueClass } from './overrides.ts';
+import { overrideRecordEncoder } from './record-encoder.ts';
 
 export type { Admin, Cluster, Consumer, Producer };
 
@@ -82,6 +83,7 @@ export const withoutAborted: (fetched: {
 // `require` is untyped; the test beside the overrides holds these classes to the shapes they name.
 overrideRequestQueue(internals('kafkajs/src/network/requestQueue') as RequestQueueClass);
 overrideConnection(internals('kafkajs/src/network/connection') as ConnectionClass);
+overrideRecordEncoder(internals);
 
 /** A request of the protocol, and the versions in which the client makes it. */
 export interface KnownRequest {
