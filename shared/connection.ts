@@ -154,10 +154,21 @@ export function openConnection<Config>(
   );
 }
 
+// Asked for each fact, and a schema is compiled when it is used first.
+const publicSchemas = new WeakMap<object, { readonly shown: readonly Member[]; readonly schema: z.ZodType }>();
+
+function publicSchemaOf<Config>({ config }: Provider<Config>) {
+  const made = publicSchemas.get(config);
+  if (made !== undefined) return made;
+  const shown = membersOf(config).filter((member) => !member.secret);
+  const schema = z.object(Object.fromEntries(shown.map(({ name, schema: member }) => [name, member])));
+  publicSchemas.set(config, { shown, schema });
+  return { shown, schema };
+}
+
 /** The settings of a connection without its secrets, as the provider's `normalize` reads them. Throws `contract-violated`. */
 export function publicConfig<Config>(connection: Connection, provider: Provider<Config>): Config {
-  const shown = membersOf(provider.config).filter((member) => !member.secret);
-  const schema = z.object(Object.fromEntries(shown.map(({ name, schema: member }) => [name, member])));
+  const { shown, schema } = publicSchemaOf(provider);
   // `normalize` is declared over the whole config and promised never to see a secret: those members are absent here.
   return parseStored(connection, schema, known(connection.config, shown)) as Config;
 }

@@ -61,11 +61,11 @@ export async function createCodec(options: {
       const parsed = topic.value.safeParse(value);
       if (!parsed.success)
         throw new BusError('contract-violated', { topic: topic.name, ...issueDetails(parsed.error) });
-      const json = Buffer.from(JSON.stringify(parsed.data), 'utf8');
-      const frame = Buffer.allocUnsafe(frameBytes + json.length);
+      const json = JSON.stringify(parsed.data);
+      const frame = Buffer.allocUnsafe(frameBytes + Buffer.byteLength(json, 'utf8'));
       frame.writeUInt8(0, 0);
       frame.writeInt32BE(id, 1);
-      json.copy(frame, frameBytes);
+      frame.write(json, frameBytes, 'utf8');
       return frame;
     },
     decode(topic, bytes) {
