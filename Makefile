@@ -65,6 +65,10 @@ e2e: setup ## of these, the tests from a webhook to an actor event
 bench: setup ## measure the product against a bare chain (QUICK=1 for a short look, FACTS=n)
 	@node --disable-warning=TimeoutNegativeWarning test/bench/bench.ts
 
+.PHONY: chaos
+chaos: setup ## disturb real processes while a checker counts (SEED=n FACTS=n FAULTS=n TIME_MS=n)
+	@node test/chaos/chaos.ts
+
 .PHONY: up
 up: setup ## run the whole product until Ctrl-C; its data survives
 	@$(signalbox) up

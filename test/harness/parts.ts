@@ -34,5 +34,10 @@ export interface InfrastructureOptions {
   /** The parts to start; all of them unless said otherwise. */
   readonly need?: readonly PartName[];
   readonly environment?: Environment;
+  /**
+   * A second way to the broker, through a proxy of the caller's own: the port that the broker opens for it, and the port of
+   * the proxy, which clients that came this way are told. Natively only.
+   */
+  readonly kafkaProxy?: { readonly port: number; readonly advertisedPort: number };
   report(line: string): void;
 }

@@ -138,7 +138,8 @@ export function joinGroup(options: MembershipOptions): Membership {
     client = present;
     const running = async (): Promise<never> => {
       await present.start();
-      loop = startFetchLoop(present.cluster, sink, limits, log);
+      // Whoever was told to stop while the join went unanswered has ended, and nobody would end this loop.
+      if (client === present) loop = startFetchLoop(present.cluster, sink, limits, log);
       return present.crashed;
     };
     try {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { BusError } from '../../../shared/errors.ts';
 import { kafkaAnswers } from '../answers.ts';
 import { singleNode } from '../kafka-settings.ts';
-import type { Environment } from '../parts.ts';
+import type { Environment, InfrastructureOptions } from '../parts.ts';
 import { artifacts } from './artifacts.ts';
 import type { ProcessPlan } from './process.ts';
 
@@ -21,6 +21,16 @@ const settings = (dir: string, port: number, controllerPort: number): Readonly<R
   'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
   'controller.listener.names': 'CONTROLLER',
   'log.dirs': join(dir, 'data'),
+});
+
+/** The settings of one more listener, which tells its clients the address of a proxy. */
+const proxied = (
+  own: Readonly<Record<string, string>>,
+  { port, advertisedPort }: NonNullable<InfrastructureOptions['kafkaProxy']>,
+): Readonly<Record<string, string>> => ({
+  listeners: `${own.listeners},PROXIED://127.0.0.1:${port}`,
+  'advertised.listeners': `${own['advertised.listeners']},PROXIED://127.0.0.1:${advertisedPort}`,
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT',
 });
 
 const logging = `rootLogger.level=WARN
@@ -38,10 +48,14 @@ export async function planKafka(options: {
   readonly port: number;
   readonly controllerPort: number;
   readonly environment: Environment;
+  readonly kafkaProxy?: InfrastructureOptions['kafkaProxy'] | undefined;
 }): Promise<ProcessPlan> {
-  const { dir, java, port, controllerPort, environment } = options;
+  const { dir, java, port, controllerPort, environment, kafkaProxy } = options;
   const properties = join(dir, 'server.properties');
-  const lines = Object.entries(settings(dir, port, controllerPort)).map(([name, value]) => `${name}=${value}\n`);
+  const own = settings(dir, port, controllerPort);
+  const lines = Object.entries({ ...own, ...(kafkaProxy && proxied(own, kafkaProxy)) }).map(
+    ([name, value]) => `${name}=${value}\n`,
+  );
   writeFileSync(properties, lines.join(''));
   writeFileSync(join(dir, 'log4j2.properties'), logging);
   const common = [`-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`, '-cp', `${artifacts.kafkaJars}/*`];

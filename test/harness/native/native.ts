@@ -39,7 +39,7 @@ export async function startNative(options: InfrastructureOptions): Promise<Infra
     mkdirSync(own.dir, { recursive: true });
     switch (part) {
       case 'kafka':
-        return planKafka({ ...own, controllerPort: ports.controller });
+        return planKafka({ ...own, controllerPort: ports.controller, kafkaProxy: options.kafkaProxy });
       case 'redis':
         return planRedis({ ...own, redisServer: tool['redis-server'] });
       case 'registry':

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Load } from '../e2e/checker/check.ts';
+import { connectOutside, type OutsideClient } from '../e2e/kafka.ts';
+import { tellsOfComment } from '../e2e/load.ts';
+import { startNative } from '../harness/native/native.ts';
+import type { Infrastructure } from '../harness/parts.ts';
+import { freePort } from '../harness/ports.ts';
+import { settingsOf, signalboxJson } from '../integration/signalbox.ts';
+import { type Gate, startGate } from './gate.ts';
+import { type KafkaProxy, startKafkaProxy } from './proxy.ts';
+
+/** An infrastructure of its own, with a way for the product that can be disturbed, and one for the checker that cannot. */
+export interface ChaosWorld {
+  readonly infrastructure: Infrastructure;
+  readonly redisDir: string;
+  readonly proxy: KafkaProxy;
+  readonly registryGate: Gate;
+  readonly client: OutsideClient;
+  /** What a copy of the product is started with. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** What is checked: the facts of one connection, on three routes. */
+  readonly load: Load & { readonly connectionId: string };
+  readonly close: () => Promise<void>;
+}
+
+const bugs = "signal.kind == 'entry_received' && signal.entry.text.contains('bug')";
+
+/** Starts it, with topics, a connection and its bindings. */
+export async function openChaosWorld(report: (line: string) => void): Promise<ChaosWorld> {
+  const { KAFKA_BROKERS: _, REDIS_URL: __, SCHEMA_REGISTRY_URL: ___, ...environment } = process.env;
+  const dir = await mkdtemp(join(tmpdir(), 'signalbox-chaos-'));
+  const [proxyPort, brokerPort] = [await freePort(), await freePort()];
+  const kafkaProxy = { port: brokerPort, advertisedPort: proxyPort };
+  const infrastructure = await startNative({ dir, keepData: false, environment, kafkaProxy, report });
+  const registry = new URL(infrastructure.schemaRegistryUrl);
+  const [proxy, registryGate] = [
+    await startKafkaProxy({ port: proxyPort, brokerPort }),
+    await startGate(Number(registry.port)),
+  ];
+  registry.port = String(registryGate.port);
+
+  const mark = `chaos-${randomUUID().slice(0, 8)}`;
+  const routes: Load['routes'] = [
+    { agentUid: `${mark}-a`, bindingName: 'all', passes: () => true },
+    {
+      agentUid: `${mark}-a`,
+      bindingName: 'bugs',
+      passes: ({ type, text }) => type === 'entry_received' && text?.includes('bug') === true,
+    },
+    { agentUid: `${mark}-b`, bindingName: 'all', passes: () => true },
+  ];
+  const secretKeys = { SIGNALBOX_SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}` };
+  const undisturbed = { ...settingsOf(infrastructure), ...secretKeys, HOOK: 'secret' };
+  await signalboxJson(undisturbed, 'migrate');
+  const secret = ['--provider', 'github', '--secret', 'webhookSecret=env:HOOK'];
+  await signalboxJson(undisturbed, 'connections', 'put', mark, ...secret);
+  for (const { agentUid, bindingName } of routes) {
+    const filter = bindingName === 'bugs' ? ['--filter', bugs] : [];
+    await signalboxJson(undisturbed, 'bindings', 'put', agentUid, bindingName, '--connection', mark, ...filter);
+  }
+  const client = await connectOutside(infrastructure);
+
+  return {
+    infrastructure,
+    redisDir: join(dir, 'redis'),
+    proxy,
+    registryGate,
+    client,
+    settings: {
+      KAFKA_BROKERS: `127.0.0.1:${proxyPort}`,
+      REDIS_URL: infrastructure.redisUrl,
+      SCHEMA_REGISTRY_URL: registry.href,
+      // As short as a broker takes it.
+      KAFKA_SESSION_TIMEOUT_MS: '6000',
+      ...secretKeys,
+    },
+    load: { mark, routes, tells: tellsOfComment, connectionId: mark },
+    async close() {
+      await client.close();
+      await proxy.close();
+      await registryGate.close();
+      await infrastructure.stop();
+    },
+  };
+}
