@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { Kafka, logLevel } from 'kafkajs';
+import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { pipelineStages } from '../e2e/kafka.ts';
 
 const partitions = 12;
-const betweenLooksMs = 200;
+const [betweenLooksMs, staleMs] = [200, 2_000];
 
 interface Look {
   /** By `<stage>/<partition>`: the offset of the last record applied, and where the input ends. */
@@ -17,7 +17,7 @@ export interface Progress {
   readonly moved: (stages: readonly string[], what: string) => void;
   /** The times that it took until all partitions had gone on, by what had happened. */
   readonly times: ReadonlyMap<string, readonly number[]>;
-  /** Records that lie before the stages, as far as was seen last. */
+  /** Records that lie before the stages; without end, if nobody could look lately. */
   readonly behind: () => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
 }
@@ -30,13 +30,21 @@ export async function watchProgress(at: {
   const redis = new Redis(at.redisUrl, { maxRetriesPerRequest: 0, enableOfflineQueue: false });
   // It is killed on purpose; a look that fails says so.
   redis.on('error', () => undefined);
-  const admin = new Kafka({
+  const kafka = new Kafka({
     brokers: at.kafkaBrokers.split(','),
     clientId: 'watch',
     logLevel: logLevel.NOTHING,
     retry: { retries: 0 },
-  }).admin();
-  await admin.connect();
+  });
+  let admin: Admin | undefined;
+  const adminNow = async (): Promise<Admin> => {
+    if (admin !== undefined) return admin;
+    const fresh = kafka.admin();
+    await fresh.connect();
+    admin = fresh;
+    return fresh;
+  };
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const times = new Map<string, number[]>();
   let waiting: { readonly what: string; readonly at: number; readonly before: Look; readonly left: Set<string> }[] = [];
   let last: Look = { places: new Map() };
@@ -49,8 +57,9 @@ export async function watchProgress(at: {
     for (const { stage, partition } of names) asked.hget(`sb:1:{${stage}:${partition}}:position`, 'fence');
     const fences = (await asked.exec()) ?? [];
     const ends = new Map<string, number>();
+    const asking = await adminNow();
     for (const { stage, input } of pipelineStages) {
-      for (const { partition, high } of await admin.fetchTopicOffsets(input))
+      for (const { partition, high } of await asking.fetchTopicOffsets(input))
         ends.set(`${stage}/${partition}`, Number(high));
     }
     return {
@@ -70,6 +79,7 @@ export async function watchProgress(at: {
     while (!closing.signal.aborted) {
       try {
         last = await look();
+        lookedAt = performance.now();
         for (const each of waiting) {
           for (const name of each.left) {
             // What came after it has been applied: before that, the partition may just have had nothing to do.
@@ -81,7 +91,10 @@ export async function watchProgress(at: {
         }
         waiting = waiting.filter(({ left }) => left.size > 0);
       } catch {
-        // Kafka or Redis is away, which is what this run is about: the next look is as good.
+        // Kafka or Redis is away, which is what this run is about: the next look is as good, with connections of its own.
+        const broken = admin;
+        admin = undefined;
+        broken?.disconnect().catch(() => undefined);
       }
       await delay(betweenLooksMs);
     }
@@ -99,14 +112,17 @@ export async function watchProgress(at: {
           stage,
           [...last.places]
             .filter(([name]) => name.startsWith(`${stage}/`))
-            .reduce((sum, [, { applied, end }]) => sum + end - applied - 1, 0),
+            .reduce(
+              (sum, [, { applied, end }]) => sum + end - applied - 1,
+              performance.now() - lookedAt > staleMs ? Number.POSITIVE_INFINITY : 0,
+            ),
         ]),
       ),
     async close() {
       closing.abort();
       await watching;
       redis.disconnect();
-      await admin.disconnect();
+      await admin?.disconnect();
     },
   };
 }
