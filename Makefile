@@ -41,7 +41,7 @@ check: generate ## format, lint, types, boundaries; in CI also that generated fi
 .PHONY: test
 test: setup ## start what the tests need, run all of them, stop it
 	@rm -f $(report); status=0; \
-	vitest run --reporter=default --reporter=json --outputFile.json=$(report) || status=1; \
+	vitest run --project pure --project simulation --project integration --reporter=default --reporter=json --outputFile.json=$(report) || status=1; \
 	node test/harness/count.ts $(report) || status=1; \
 	exit $$status
 
@@ -68,6 +68,10 @@ bench: setup ## measure the product against a bare chain (QUICK=1 for a short lo
 .PHONY: chaos
 chaos: setup ## disturb real processes while a checker counts (SEED=n FACTS=n FAULTS=n TIME_MS=n)
 	@node test/chaos/chaos.ts
+
+.PHONY: chaos-short
+chaos-short: setup ## a short form of it, and what turns it red without each guard
+	@vitest run --project chaos
 
 .PHONY: up
 up: setup ## run the whole product until Ctrl-C; its data survives

@@ -37,6 +37,17 @@ export default defineConfig({
           globalSetup: ['test/harness/vitest-setup.ts'],
         },
       },
+      {
+        test: {
+          // Not part of `make test` yet: some three minutes of faults in real time.
+          name: 'chaos',
+          sequence: { groupOrder: 3 },
+          include: ['test/chaos/**/*.chaos.test.ts'],
+          fileParallelism: false,
+          testTimeout: 300_000,
+          hookTimeout: 180_000,
+        },
+      },
     ],
   },
 });

@@ -8,6 +8,8 @@ import { openRealPorts } from './ports.ts';
 import { runCommandLine } from './run.ts';
 import { createTerminal } from './terminal.ts';
 
+const lingerMs = 500;
+
 const given = processEnvironment();
 const logLevel = LogLevel.safeParse(given.SIGNALBOX_LOG_LEVEL);
 const terminal = createTerminal(process, (given.NO_COLOR ?? '') !== '');
@@ -31,3 +33,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   },
   openPorts: openRealPorts,
 });
+
+// The command is over. A connection that still waits for an answer would keep the process; output that is still read may.
+setInterval(() => {
+  if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
+}, lingerMs).unref();

@@ -15,6 +15,8 @@ import type { Ports } from '../context.ts';
 import { openWorld, type World } from './open-world.ts';
 import { type StartedServices, startServices } from './start-services.ts';
 
+const closeMs = 2_000;
+
 /** What runs, for whoever waits for it. */
 export interface Serving extends StartedServices {
   readonly world: World;
@@ -93,7 +95,10 @@ export async function serve(options: {
       });
       return ended;
     } finally {
-      await Promise.allSettled([world.bus.close(), world.store.close()]);
+      // What is left of an unanswered request is nobody's any more: the services have stopped.
+      const closed = new AbortController();
+      const closing = Promise.allSettled([world.bus.close(), world.store.close()]).then(() => closed.abort());
+      await Promise.race([closing, clock.sleep(closeMs, closed.signal)]);
     }
   } catch (error) {
     if (startLimit.signal.aborted) return { type: 'stopped' };

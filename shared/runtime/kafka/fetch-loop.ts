@@ -77,7 +77,8 @@ export function startFetchLoop(cluster: Cluster, sink: FetchSink, limits: KafkaL
       cluster.removeBroker({ host, port });
     }
     await rest(limits.retryMs);
-    await cluster.refreshMetadata();
+    // Stopped meanwhile, it would connect anew what its owner has closed.
+    if (!stopped) await cluster.refreshMetadata();
   };
 
   const run = async (nodeId: string): Promise<void> => {
