@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { counter, defineMetrics } from '../metrics.ts';
+import { reject } from '../stage/effects.ts';
 import type { AnyStage } from '../stage/stage.ts';
 import { type Ask, counting } from '../testing/counting-stage.ts';
 import type { FoldedRecord } from './fold.ts';
@@ -17,12 +18,13 @@ const stage: AnyStage = {
   }),
 };
 
-const decided = (value: Ask, silent = false): FoldedRecord => ({
-  type: 'decided',
+const readable = (value: Ask, silent = false) => ({
+  type: 'decided' as const,
   message: { id: '1', rootId: '1', at: 0, key: value.key, value },
   effects: [],
   silent,
 });
+const decided: (value: Ask, silent?: boolean) => FoldedRecord = readable;
 const rejected = (silent: boolean): FoldedRecord => ({
   type: 'rejected',
   code: 'frame-invalid',
@@ -57,6 +59,18 @@ test('records are counted by what was done with them, and folded again they coun
     'signalbox_records_total{stage="counting",result="unknown-type"} 1',
   ]);
   expect(linesOf(text, /^asks_total/)).toEqual(['asks_total{type="count",effects="0"} 2']);
+});
+
+test('a record that was rejected as a whole is counted once, though it could be read', async () => {
+  const metrics = createMetrics([stage], () => now);
+  const effects = [reject('payload-invalid')];
+  for (const silent of [false, true]) {
+    metrics.observer.folded(stage, [rejected(silent), { ...readable(count, silent), effects }]);
+  }
+  expect(linesOf(await metrics.text(), /^signalbox_records_total/).toSorted()).toEqual([
+    'signalbox_records_total{stage="counting",result="refolded"} 1',
+    'signalbox_records_total{stage="counting",result="rejected"} 1',
+  ]);
 });
 
 test('a stage counts what it declares, under its own labels, and nothing where it names none', async () => {

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AnyStage } from '../stage/stage.ts';
+import { isWholeReject } from './circuit-breaker.ts';
 import type { FoldedRecord } from './fold.ts';
 import type { StageHealth, StageObserver } from './run-stage.ts';
 
@@ -126,7 +127,9 @@ export function createMetrics(stages: readonly AnyStage[], now: () => number): M
         for (const record of folded) {
           const silent = 'silent' in record && record.silent;
           const result = silent ? 'refolded' : record.type;
-          results.set(result, (results.get(result) ?? 0) + 1);
+          // One that could be read and was rejected comes as both: it counts as what became of it.
+          const counted = record.type === 'decided' && record.effects.some(isWholeReject);
+          if (!counted) results.set(result, (results.get(result) ?? 0) + 1);
           if (silent) continue;
           if (record.type === 'rejected') letters.inc({ stage: stage.name, code: record.code });
           if (record.type !== 'decided') continue;

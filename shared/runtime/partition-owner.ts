@@ -5,8 +5,9 @@ import type { IncomingRecord } from './bus.ts';
 import { type Breaker, watchRejects } from './circuit-breaker.ts';
 import type { Clock } from './clock.ts';
 import type { Codec, Decoded } from './codec.ts';
-import { Fault, type Folded, type FoldedRecord, type FoldInput, foldRecords, isUnavailable } from './fold.ts';
+import { Fault, type Folded, type FoldedRecord, type FoldInput, foldRecords } from './fold.ts';
 import { formatHeader, parseHeader } from './header.ts';
+import { inReach } from './in-reach.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import { recordBytes, type Sender } from './sender.ts';
 import { rowOf, type Slot, type SlotPosition, type SlotView, type Store } from './store.ts';
@@ -68,16 +69,8 @@ export async function openPartition(
   const closed = new AbortController();
 
   /** Runs a step again until what it needs is in reach. */
-  const waiting = async <T>(step: () => Promise<T>): Promise<T> => {
-    for (;;) {
-      try {
-        return await step();
-      } catch (error) {
-        if (!isUnavailable(error) || closed.signal.aborted) throw error;
-        await clock.sleep(runtime.retryMs, closed.signal);
-      }
-    }
-  };
+  const waiting = <T>(step: () => Promise<T>): Promise<T> =>
+    inReach(step, { clock, retryMs: runtime.retryMs, stop: closed.signal });
 
   let position: SlotPosition = await waiting(() => store.open(slot));
   if (position.fence >= 0n && position.fence + 1n < log.start) {

@@ -60,14 +60,12 @@ export async function realInfrastructure(options: {
   });
   const { kafkaBrokers, redisUrl, schemaRegistryUrl } = infrastructure;
   const addresses = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, SCHEMA_REGISTRY_URL: schemaRegistryUrl };
-  const key = given.SIGNALBOX_SECRET_KEYS;
   const written = options.keepData ? writeEnvironmentFile(folder, infrastructure) : addresses;
   return {
     environment: {
       SIGNALBOX_SECRET_KEYS: newKey(),
       ...written,
       ...given,
-      ...(key !== undefined && { SIGNALBOX_SECRET_KEYS: key }),
     },
     openPorts: openRealPorts,
     stop: infrastructure.stop,
