@@ -13,6 +13,7 @@ export async function partitionCounts(options: {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly retryMs: number;
+  readonly stop?: AbortSignal;
 }): Promise<ReadonlyMap<string, number>> {
   const { stage, bus } = options;
   const topics: readonly Topic[] = [stage.input, ...stage.outputs, decisions as Topic, deadLetters as Topic];

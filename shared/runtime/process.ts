@@ -102,7 +102,8 @@ export async function superviseServices(options: {
 }): Promise<ProcessEnd> {
   const { services, log } = options;
   const { promise: signalled, resolve } = Promise.withResolvers<ProcessEnd>();
-  let signals = 0;
+  // A stop during the start was the first one.
+  let signals = options.stop.aborted ? 1 : 0;
   const onSignal = (): void => {
     signals++;
     if (signals > 1) options.exitNow(1);

@@ -38,6 +38,8 @@ export interface StageOptions {
   readonly log: Log;
   readonly observer: StageObserver;
   readonly guards?: Guards;
+  /** Gives up what the start waits for: it then rejects. */
+  readonly stop?: AbortSignal;
 }
 
 /** What is left in a partition, as far as its last batch told. */
@@ -95,7 +97,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const running = new Set<Promise<unknown>>();
   const stopping = new AbortController();
   const leaving = Promise.withResolvers<void>();
-  const patience = { clock, retryMs: runtime.retryMs };
+  const patience = { clock, retryMs: runtime.retryMs, ...(options.stop !== undefined && { stop: options.stop }) };
   const counts = await partitionCounts({ stage, bus, ...patience });
   const tables: Record<string, unknown> = {};
   const opened = new Map<string, OpenTable<unknown>>();

@@ -9,7 +9,7 @@ import type { Ports } from '../context.ts';
 import { writeEnvironmentFile } from '../environment-file.ts';
 import { type MigratedTopic, migrate } from '../migrate.ts';
 import { openRealPorts } from '../ports.ts';
-import { openWorld } from './open-world.ts';
+import { closeWorld, openWorld } from './open-world.ts';
 
 /** Infrastructure that a command started for itself, and how to reach it. */
 export interface LocalInfrastructure {
@@ -81,6 +81,6 @@ export async function migrateLocal(
   try {
     return await migrate(topics, readDeploymentSettings(environment), world);
   } finally {
-    await Promise.allSettled([world.bus.close(), world.store.close()]);
+    await closeWorld(world);
   }
 }

@@ -4,6 +4,7 @@ import { inReach } from '../../../shared/runtime/in-reach.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
 import type { SchemaRegistry } from '../../../shared/runtime/schema-registry.ts';
 import type { Store } from '../../../shared/runtime/store.ts';
+import { unlessStopped } from '../../../shared/runtime/unless-stopped.ts';
 import type { Ports } from '../context.ts';
 
 /** The three things that services run on, reached. */
@@ -15,7 +16,16 @@ export interface World {
 
 const retryMs = 1_000;
 
-/** Opens what services run on. Waits while something is out of reach, and says for what. */
+/** Says what is waited for: once, however often it is tried. */
+export function tellsWaiting(log: Log, what: string): () => void {
+  let told = false;
+  return () => {
+    if (!told) log.warn({ code: 'infrastructure-unavailable', what }, 'waiting');
+    told = true;
+  };
+}
+
+/** Opens what services run on. Waits while something is out of reach, says for what, and rejects as soon as it is stopped. */
 export async function openWorld(options: {
   readonly ports: Ports;
   readonly clock: Clock;
@@ -23,11 +33,9 @@ export async function openWorld(options: {
   readonly stop: AbortSignal;
 }): Promise<World> {
   const { ports, clock, log, stop } = options;
-  const waiting = <T>(what: string, open: () => Promise<T>): Promise<T> => {
-    const onWait = () => log.warn({ code: 'infrastructure-unavailable', what }, 'waiting');
-    return inReach(open, { clock, retryMs, stop, onWait });
-  };
-  const [bus, store, registry] = await Promise.all([
+  const waiting = <T>(what: string, open: () => Promise<T>): Promise<T> =>
+    inReach(open, { clock, retryMs, stop, onWait: tellsWaiting(log, what) });
+  const opening = Promise.all([
     waiting('kafka', ports.bus),
     waiting('redis', async () => {
       const store = await ports.store();
@@ -40,6 +48,15 @@ export async function openWorld(options: {
       return store;
     }),
     waiting('schema-registry', ports.registry),
-  ]);
-  return { bus, store, registry };
+  ]).then(([bus, store, registry]) => ({ bus, store, registry }));
+  try {
+    return await unlessStopped(stop, opening);
+  } catch (error) {
+    // What comes into reach after the stop belongs to nobody.
+    opening.then(closeWorld, () => undefined);
+    throw error;
+  }
 }
+
+/** Closes what a world holds open; how that goes tells nothing any more. */
+export const closeWorld = ({ bus, store }: World): Promise<unknown> => Promise.allSettled([bus.close(), store.close()]);

@@ -12,7 +12,7 @@ import {
 import { config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
 import { stages } from '../../index.ts';
 import type { Ports } from '../context.ts';
-import { openWorld, type World } from './open-world.ts';
+import { closeWorld, openWorld, type World } from './open-world.ts';
 import { type StartedServices, startServices } from './start-services.ts';
 
 const closeMs = 2_000;
@@ -25,7 +25,8 @@ export interface Serving extends StartedServices {
 
 /**
  * Runs services in this process until a signal comes, `stop` aborts or one of them cannot go on. Probes answer from the
- * beginning, also while Kafka, Redis or the registry is waited for. Everything opened here is closed at the end.
+ * beginning, also while Kafka, Redis or the registry is waited for, and a stop is heard then too. Everything opened here
+ * is closed at the end.
  */
 export async function serve(options: {
   readonly names: readonly string[];
@@ -78,10 +79,13 @@ export async function serve(options: {
         clock,
         log,
         metrics,
+        stop: startLimit.signal,
       });
       services = started.services;
       const host = deployment.probeHost.includes(':') ? `[${deployment.probeHost}]` : deployment.probeHost;
-      const announced = options.onStarted({ ...started, world, probeUrl: `http://${host}:${probes.port}` });
+      const announced = startLimit.signal.aborted
+        ? Promise.resolve()
+        : options.onStarted({ ...started, world, probeUrl: `http://${host}:${probes.port}` });
       const ended = await superviseServices({
         services: [
           ...services,
@@ -97,7 +101,7 @@ export async function serve(options: {
     } finally {
       // What is left of an unanswered request is nobody's any more: the services have stopped.
       const closed = new AbortController();
-      const closing = Promise.allSettled([world.bus.close(), world.store.close()]).then(() => closed.abort());
+      const closing = closeWorld(world).then(() => closed.abort());
       await Promise.race([closing, clock.sleep(closeMs, closed.signal)]);
     }
   } catch (error) {

@@ -18,13 +18,14 @@ import { runStage } from '../../../shared/runtime/run-stage.ts';
 import { type RuntimeSettings, config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
 import { createSender, type Sender } from '../../../shared/runtime/sender.ts';
 import { openTable } from '../../../shared/runtime/tables.ts';
+import { unlessStopped } from '../../../shared/runtime/unless-stopped.ts';
 import type { KeyRing } from '../../../shared/sealing.ts';
 import type { AnyStage } from '../../../shared/stage/stage.ts';
 import { stages } from '../../index.ts';
 import { config as ingressConfig } from '../../ingress/config.ts';
 import { buildIngress } from '../../ingress/ingress.ts';
 import { inOrder } from '../pipeline-order.ts';
-import type { World } from './open-world.ts';
+import { tellsWaiting, type World } from './open-world.ts';
 
 /** The name of the HTTP edge among the services. */
 export const ingressName = 'ingress';
@@ -45,6 +46,8 @@ export interface ServiceOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Ends the start, whatever it waits for. */
+  readonly stop: AbortSignal;
 }
 
 /** The services that run, and where the edge listens when it is among them. */
@@ -60,25 +63,57 @@ const defaultMaxBytes = 1_048_576;
 const heartbeatLimitMs = 60_000;
 const stuckLimitMs = 60_000;
 
-/** Starts services in one process: each stage with a sender of its own, as it would have alone. */
+/**
+ * Starts services in one process: each stage with a sender of its own, as it would have alone. Told to stop meanwhile, it
+ * starts no more and answers those that run.
+ */
 export async function startServices(options: ServiceOptions): Promise<StartedServices> {
-  const { names, world, environment } = options;
+  const { names, world, environment, clock, log, stop } = options;
   const [runtime] = readConfig([runtimeConfig] as const, environment);
-  const waiting = { clock: options.clock, retryMs: runtime.retryMs };
-  const codec = await inReach(() => createCodec({ registry: world.registry, writes: topics }), waiting);
   const services: RunningService[] = [];
   let ingressUrl: string | undefined;
-  for (const name of names) {
-    if (name === ingressName) {
-      const { service, url } = await startIngress(options, codec, runtime);
-      services.push(service);
-      ingressUrl = url;
-      continue;
+  try {
+    const codec = await unlessStopped(
+      stop,
+      inReach(() => createCodec({ registry: world.registry, writes: topics }), {
+        clock,
+        retryMs: runtime.retryMs,
+        stop,
+        onWait: tellsWaiting(log, 'schema-registry'),
+      }),
+    );
+    for (const name of names) {
+      const starting = startService(name, options, { codec, runtime });
+      try {
+        const { service, url } = await unlessStopped(stop, starting);
+        services.push(service);
+        ingressUrl ??= url;
+      } catch (error) {
+        // Started after the stop it would hold its place for nobody.
+        if (stop.aborted) starting.then(({ service }) => service.stop()).catch(() => undefined);
+        throw error;
+      }
     }
-    const stage = stages.get(name);
-    if (stage !== undefined) services.push(await startStage(options, { stage, codec, runtime }));
+  } catch (error) {
+    if (!stop.aborted) throw error;
   }
   return { services, ingressUrl };
+}
+
+interface Started {
+  readonly service: RunningService;
+  readonly url?: string;
+}
+
+async function startService(
+  name: string,
+  options: ServiceOptions,
+  { codec, runtime }: { readonly codec: Codec; readonly runtime: RuntimeSettings },
+): Promise<Started> {
+  if (name === ingressName) return startIngress(options, codec, runtime);
+  const stage = stages.get(name);
+  if (stage === undefined) throw new RangeError('no service of this name');
+  return { service: await startStage(options, { stage, codec, runtime }) };
 }
 
 const senderFor = ({ world, clock }: ServiceOptions, runtime: RuntimeSettings): Sender => {
@@ -98,7 +133,7 @@ async function startStage(
   options: ServiceOptions,
   { stage, codec, runtime }: { readonly stage: AnyStage; readonly codec: Codec; readonly runtime: RuntimeSettings },
 ): Promise<RunningService> {
-  const { world, clock, log, metrics, environment } = options;
+  const { world, clock, log, metrics, environment, stop } = options;
   const [settings] = readConfig([stage.config] as const, environment);
   const sender = senderFor(options, runtime);
   const running = await runStage({
@@ -112,6 +147,7 @@ async function startStage(
     perform: performCall,
     log,
     observer: metrics.observer,
+    stop,
   });
   metrics.watch({
     name: stage.name,
@@ -136,12 +172,8 @@ async function startStage(
   };
 }
 
-async function startIngress(
-  options: ServiceOptions,
-  codec: Codec,
-  runtime: RuntimeSettings,
-): Promise<{ readonly service: RunningService; readonly url: string }> {
-  const { world, clock, log, metrics, environment, keys } = options;
+async function startIngress(options: ServiceOptions, codec: Codec, runtime: RuntimeSettings): Promise<Started> {
+  const { world, clock, log, metrics, environment, keys, stop } = options;
   if (keys === undefined) {
     throw new BusError('setting-invalid', {
       problems: ['SIGNALBOX_SECRET_KEYS: is missing; the edge opens secrets with it'],
@@ -163,7 +195,7 @@ async function startIngress(
           'configuration record unreadable, last good one kept',
         ),
     });
-  const accounts = await inReach(openAccounts, { clock, retryMs: runtime.retryMs });
+  const accounts = await inReach(openAccounts, { clock, retryMs: runtime.retryMs, stop });
   await accounts.ready;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const server = buildIngress({
