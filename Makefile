@@ -41,7 +41,7 @@ check: generate ## format, lint, types, boundaries; in CI also that generated fi
 .PHONY: test
 test: setup ## start what the tests need, run all of them, stop it
 	@rm -f $(report); status=0; \
-	vitest run --project pure --project simulation --project integration --reporter=default --reporter=json --outputFile.json=$(report) || status=1; \
+	vitest run --reporter=default --reporter=json --outputFile.json=$(report) || status=1; \
 	node test/harness/count.ts $(report) || status=1; \
 	exit $$status
 
@@ -70,7 +70,7 @@ chaos: setup ## disturb real processes while a checker counts (SEED=n FACTS=n FA
 	@node test/chaos/chaos.ts
 
 .PHONY: chaos-short
-chaos-short: setup ## a short form of it, and what turns it red without each guard
+chaos-short: setup ## of the tests, a short form of it, and what turns it red without each guard
 	@vitest run --project chaos
 
 .PHONY: up

@@ -39,7 +39,6 @@ export default defineConfig({
       },
       {
         test: {
-          // Not part of `make test` yet: some three minutes of faults in real time.
           name: 'chaos',
           sequence: { groupOrder: 3 },
           include: ['test/chaos/**/*.chaos.test.ts'],

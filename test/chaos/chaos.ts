@@ -31,7 +31,7 @@ try {
   const { problems, ...rest } = report;
   process.stdout.write(`${JSON.stringify({ seed, ...rest }, null, 2)}\n`);
   for (const problem of problems.slice(0, 20)) say(`WRONG ${problem.slice(0, 2_000)}`);
-  const wrong = problems.length + report.deadLetters + report.badStops.length;
+  const wrong = problems.length + report.deadLetters + report.badStops.length + report.lateStops.length;
   say(`${Object.values(report.faults).reduce((sum, each) => sum + each, 0)} faults, ${wrong} wrong, SEED=${seed}`);
   if (wrong > 0) process.exitCode = 1;
 } finally {

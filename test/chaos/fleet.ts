@@ -25,14 +25,14 @@ export interface Fleet {
   readonly ownEnds: ReadonlyMap<string, number>;
   /** Copies that were asked to stop and did not end with 0, and what they said. */
   readonly badStops: readonly string[];
-  /** Copies that had to be killed since they did not stop in time. They hold nothing any more, so it is no wrong. */
+  /** Copies that had to be killed since they did not stop in time. */
   readonly lateStops: readonly string[];
   readonly thaw: () => void;
   readonly stop: () => Promise<void>;
 }
 
 const [firstBackOffMs, lastBackOffMs, forgivenMs] = [500, 8_000, 30_000];
-// A join that nobody answers is given up after 20 s, and a client does not end before.
+// What a stop may take and what its end may take are bounded at a third of this; the machine is full of processes.
 const stopMs = 30_000;
 
 /** Makes an empty fleet. */
@@ -59,7 +59,9 @@ export function createFleet(options: {
     const { code, signal, err } = await copy.ended;
     copies.delete(copy);
     frozen.delete(copy);
-    if (copy.fate === 'leaving' && code !== 0 && !lateStops.includes(copy.name))
+    // Ended by the signal itself, it had not begun to listen to it, and held nothing.
+    const isWell = code === 0 || signal === 'SIGTERM';
+    if (copy.fate === 'leaving' && !isWell && !lateStops.includes(copy.name))
       badStops.push(`${copy.name}: ${reasonOf(err) ?? `${signal ?? code}`}`);
     if (copy.fate !== 'running' || stopping.signal.aborted) return;
     const reason = reasonOf(err) ?? `${signal ?? `code ${code}`}`;

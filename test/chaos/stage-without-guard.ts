@@ -18,8 +18,9 @@ const Asked = z.strictObject({
   stage: z.string(),
   without: z.enum(['nothing', 'fence', 'watermarks', 'one-in-flight']),
   requestBytes: z.int(),
+  commitMs: z.int(),
 });
-const { stage: name, without, requestBytes } = Asked.parse(JSON.parse(process.argv[2] ?? ''));
+const { stage: name, without, requestBytes, commitMs } = Asked.parse(JSON.parse(process.argv[2] ?? ''));
 const stage = stages.get(name);
 if (stage === undefined) throw new RangeError(`no stage is called ${name}`);
 
@@ -38,11 +39,12 @@ const running = await runStage({
     limits: { maxRequestBytes: () => requestBytes, retryMs: 100, inFlight: without === 'one-in-flight' ? 2 : 1 },
   }),
   clock: systemClock,
-  runtime: { ...runtimeConfig.schema.parse({}), batchRecords: 50 },
+  runtime: { ...runtimeConfig.schema.parse({}), batchRecords: 50, commitMs },
   perform: performCall,
   log: silentLog,
   observer: { folded: () => undefined, batch: () => undefined, reopened: () => undefined },
   guards: { fence: without !== 'fence', watermarks: without !== 'watermarks' },
 });
 process.on('disconnect', () => process.exit(0));
+process.once('SIGTERM', () => void running.stop().finally(() => process.exit(0)));
 await running.ended;
