@@ -104,6 +104,12 @@ export const errors = {
     meaning: 'A topic has another number of partitions than the settings name.',
     fix: 'Set SIGNALBOX_PARTITIONS to the number that exists; growing needs a rebuild.',
   },
+  'brokers-unsupported': {
+    retry: false,
+    status: 500,
+    meaning: 'The brokers take none of the versions in which this client makes a request.',
+    fix: 'Use brokers of Kafka 2.4 to 4.x, all of one version.',
+  },
   'redis-may-evict': {
     retry: false,
     status: 500,

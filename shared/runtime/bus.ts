@@ -114,9 +114,10 @@ export interface BusInspection {
 export interface Bus {
   /**
    * Makes one produce request and resolves when all in-sync replicas have the records. A rejection leaves open whether
-   * they were appended. Records of one partition keep their order. The caller has one request in flight at a time.
+   * they were appended. Records of one partition keep their order. The caller has one request in flight at a time. A broker
+   * handles the requests of one connection one after another, so each `producer` has its own.
    */
-  readonly produce: (records: readonly OutgoingRecord[]) => Promise<void>;
+  readonly produce: (records: readonly OutgoingRecord[], producer?: string) => Promise<void>;
   readonly join: (group: string, topic: string, owner: PartitionOwner) => Promise<Membership>;
   /** Reads all partitions from their start, and goes on. `onRecord` must not throw. */
   readonly tail: (topic: string, onRecord: (partition: number, record: IncomingRecord) => void) => Promise<Tail>;
@@ -133,7 +134,7 @@ export interface Bus {
   readonly offsets: (topic: string) => Promise<readonly { readonly start: bigint; readonly end: bigint }[] | undefined>;
   /** The committed offsets of a group, by partition; -1 where there is none. */
   readonly committed: (group: string, topic: string) => Promise<readonly bigint[]>;
-  /** For a person who looks; no stage asks this. */
+  /** For a person who looks, and a process that starts; no stage asks this. */
   readonly inspect: (wanted: {
     readonly topics: readonly string[];
     readonly groups: readonly string[];

@@ -1,4 +1,6 @@
+import { errors } from '../../../shared/errors.ts';
 import type { BusInspection } from '../../../shared/runtime/bus.ts';
+import { describeRefused, refusedRequests } from '../../../shared/runtime/protocol-versions.ts';
 import type { StoreInspection } from '../../../shared/runtime/store.ts';
 import { broken, type Check, checkOf, counted, well } from './check.ts';
 
@@ -21,14 +23,8 @@ export function checkNode(version: string): Check {
 
 /** Each request must have a version that both sides know; the client takes the highest of them. */
 export function checkKafka({ brokers, requests }: Pick<BusInspection, 'brokers' | 'requests'>): Check {
-  const refused = requests.filter(
-    ({ made, taken }) => taken === undefined || made.max < taken.min || made.min > taken.max,
-  );
-  const found = refused.map(({ name, made, taken }) => {
-    const by = taken === undefined ? 'not taken by all brokers' : `taken in ${taken.min} to ${taken.max}`;
-    const fix = 'Use brokers of Kafka 2.4 to 4.x, all of one version.';
-    return broken(`${name}: made in versions ${made.min} to ${made.max}, ${by}`, fix);
-  });
+  const refused = refusedRequests(requests);
+  const found = refused.map((request) => broken(describeRefused(request), errors['brokers-unsupported'].fix));
   return checkOf('kafka', found, {
     well: `${counted(brokers, 'broker')}, ${counted(requests.length, 'kind')} of request understood`,
     notWell: `the brokers do not take ${counted(refused.length, 'kind')} of request`,

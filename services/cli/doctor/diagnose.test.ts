@@ -51,6 +51,13 @@ const healthy: Installation = {
 const names = (installation: Installation) =>
   diagnose(installation, product).groups.flatMap(({ checks }) => checks.map(({ name }) => name));
 
+test('of brokers that take too little, only that is said', () => {
+  const refused = [{ name: 'Metadata', made: { min: 0, max: 6 }, taken: { min: 7, max: 13 } }];
+  const bus = answered({ brokers: 1, requests: refused, topics: new Map(), groupMembers: new Map() });
+  const found = diagnose({ ...healthy, bus }, product).groups.flatMap(({ checks }) => checks);
+  expect(found.filter(({ status }) => status !== 'ok').map(({ name }) => name)).toEqual(['kafka']);
+});
+
 test('an installation in which all is well has a line for each check and nothing to do', () => {
   const text = diagnosisText(diagnose(healthy, product), plain);
   expect(text.split('\n').filter((line) => /^ {2}\S/.test(line) && !line.startsWith('  ✔ '))).toEqual([]);

@@ -1,5 +1,6 @@
 import type { Topic } from '../../../schemas/define.ts';
 import type { AnyProvider } from '../../../shared/provider.ts';
+import { refusedRequests } from '../../../shared/runtime/protocol-versions.ts';
 import { type Answer, unanswered } from './answer.ts';
 import { type Check, type CheckGroup, type Status, well, worstOf } from './check.ts';
 import { checkBindings, checkConnections, checkKeys } from './check-configuration.ts';
@@ -41,13 +42,17 @@ export function diagnose(installation: Installation, { topics, providers }: Prod
     {
       title: 'Log',
       checks: [
-        ...ifAnswered(bus, (value) => [
-          checkTopics(topics, deployment, value),
-          // Of topics that are all missing there is nothing more to say.
-          ...(value.topics.size === 0
-            ? []
-            : [checkTopicSettings(topics, deployment, value), checkReplicas(deployment, value)]),
-        ]),
+        ...ifAnswered(bus, (value) => {
+          // Brokers that take too little were asked for nothing more.
+          if (refusedRequests(value.requests).length > 0) return [];
+          return [
+            checkTopics(topics, deployment, value),
+            // Of topics that are all missing there is nothing more to say.
+            ...(value.topics.size === 0
+              ? []
+              : [checkTopicSettings(topics, deployment, value), checkReplicas(deployment, value)]),
+          ];
+        }),
         ...ifAnswered(schemas, (value) => [checkSchemas(value)]),
       ],
     },

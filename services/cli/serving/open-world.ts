@@ -2,6 +2,7 @@ import type { Bus } from '../../../shared/runtime/bus.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { inReach } from '../../../shared/runtime/in-reach.ts';
 import type { Log } from '../../../shared/runtime/log.ts';
+import { requireRequests } from '../../../shared/runtime/protocol-versions.ts';
 import type { SchemaRegistry } from '../../../shared/runtime/schema-registry.ts';
 import type { Store } from '../../../shared/runtime/store.ts';
 import { unlessStopped } from '../../../shared/runtime/unless-stopped.ts';
@@ -25,7 +26,25 @@ export function tellsWaiting(log: Log, what: string): () => void {
   };
 }
 
-/** Opens what services run on. Waits while something is out of reach, says for what, and rejects as soon as it is stopped. */
+/** Opens something and looks whether it will do; what will not is closed again. */
+async function checked<T extends { readonly close: () => Promise<void> }>(
+  open: () => Promise<T>,
+  check: (opened: T) => Promise<void>,
+): Promise<T> {
+  const opened = await open();
+  try {
+    await check(opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  return opened;
+}
+
+/**
+ * Opens what services run on. Waits while something is out of reach, says for what, and rejects as soon as it is stopped.
+ * Throws `brokers-unsupported` and `redis-may-evict`.
+ */
 export async function openWorld(options: {
   readonly ports: Ports;
   readonly clock: Clock;
@@ -36,17 +55,10 @@ export async function openWorld(options: {
   const waiting = <T>(what: string, open: () => Promise<T>): Promise<T> =>
     inReach(open, { clock, retryMs, stop, onWait: tellsWaiting(log, what) });
   const opening = Promise.all([
-    waiting('kafka', ports.bus),
-    waiting('redis', async () => {
-      const store = await ports.store();
-      try {
-        await store.check();
-      } catch (error) {
-        await store.close();
-        throw error;
-      }
-      return store;
-    }),
+    waiting('kafka', () =>
+      checked(ports.bus, async (bus) => requireRequests((await bus.inspect({ topics: [], groups: [] })).requests)),
+    ),
+    waiting('redis', () => checked(ports.store, (store) => store.check())),
     waiting('schema-registry', ports.registry),
   ]).then(([bus, store, registry]) => ({ bus, store, registry }));
   try {

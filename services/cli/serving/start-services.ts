@@ -116,7 +116,7 @@ async function startService(
   return { service: await startStage(options, { stage, codec, runtime }) };
 }
 
-const senderFor = ({ world, clock }: ServiceOptions, runtime: RuntimeSettings): Sender => {
+const senderFor = (service: string, { world, clock }: ServiceOptions, runtime: RuntimeSettings): Sender => {
   const limits = new Map(topics.map((topic) => [topic.name, (topic.maxBytes ?? defaultMaxBytes) * requestShare]));
   return createSender({
     bus: world.bus,
@@ -126,6 +126,7 @@ const senderFor = ({ world, clock }: ServiceOptions, runtime: RuntimeSettings): 
       retryMs: runtime.retryMs,
       inFlight: 1,
     },
+    producer: service,
   });
 };
 
@@ -135,7 +136,7 @@ async function startStage(
 ): Promise<RunningService> {
   const { world, clock, log, metrics, environment, stop } = options;
   const [settings] = readConfig([stage.config] as const, environment);
-  const sender = senderFor(options, runtime);
+  const sender = senderFor(stage.name, options, runtime);
   const running = await runStage({
     stage,
     settings,
@@ -180,7 +181,7 @@ async function startIngress(options: ServiceOptions, codec: Codec, runtime: Runt
     });
   }
   const [settings] = readConfig([ingressConfig] as const, environment);
-  const sender = senderFor(options, runtime);
+  const sender = senderFor(ingressName, options, runtime);
   const publisher = createPublisher({ bus: world.bus, codec, sender });
   const openAccounts = () =>
     openTable({

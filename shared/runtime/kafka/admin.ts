@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus, TopicSpec } from '../bus.ts';
 import type { Admin, Kafka } from './client.ts';
 import { failureOf, isCausedBy } from './failures.ts';
-import { inspectBrokers, inspectTopics } from './inspection.ts';
+import { inspect } from './inspection.ts';
 import { replaceable } from './replaceable.ts';
 
 /** What is asked of the brokers about topics and groups. */
@@ -62,11 +62,7 @@ export function createAdmin(kafka: Kafka): TopicAdmin {
         return BigInt(found.find((each) => each.partition === partition)?.offset ?? 0);
       }),
 
-    inspect: (wanted) =>
-      asking('inspect', async (admin) => ({
-        ...(await inspectBrokers(kafka)),
-        ...(await inspectTopics(admin, wanted)),
-      })),
+    inspect: (wanted) => asking('inspect', (admin) => inspect(kafka, admin, wanted)),
 
     async createTopics(topics) {
       const missing = await asking('create-topics', async (admin) => {

@@ -1,5 +1,6 @@
-import type { BusInspection, TopicInspection, VersionRange } from '../bus.ts';
-import { type Admin, createConsumer, type Kafka, knownRequests, topicResource } from './client.ts';
+import type { Bus, BusInspection, TopicInspection, VersionRange } from '../bus.ts';
+import { refusedRequests } from '../protocol-versions.ts';
+import { type Admin, type Cluster, createConsumer, type Kafka, knownRequests, topicResource } from './client.ts';
 
 /** The requests that the shell makes, by the client's names. */
 export const madeRequests: readonly string[] = [
@@ -20,28 +21,58 @@ export const madeRequests: readonly string[] = [
   'CreateTopics',
 ];
 
+/** Asks for brokers, topics and groups; for brokers alone, where they take too little to be asked more. */
+export async function inspect(
+  kafka: Kafka,
+  admin: Admin,
+  wanted: Parameters<Bus['inspect']>[0],
+): Promise<BusInspection> {
+  const brokers = await inspectBrokers(kafka);
+  if (refusedRequests(brokers.requests).length > 0) return { ...brokers, topics: new Map(), groupMembers: new Map() };
+  return { ...brokers, ...(await inspectTopics(admin, wanted)) };
+}
+
 /** Asks each broker which requests it takes. A range that not all brokers take is no range. */
-export async function inspectBrokers(kafka: Kafka): Promise<Pick<BusInspection, 'brokers' | 'requests'>> {
+async function inspectBrokers(kafka: Kafka): Promise<Pick<BusInspection, 'brokers' | 'requests'>> {
   // It never joins: it is how the client gives its connections away.
   const { cluster } = createConsumer(kafka, { groupId: 'signalbox.inspection' });
   try {
     await cluster.connect();
+    const first = requestsOf([await seedOf(cluster).apiVersions()]);
+    // Who the others are could not even be asked.
+    if (refusedRequests(first).length > 0) return { brokers: 1, requests: first };
     await cluster.refreshMetadata();
     const answers = await Promise.all(
       cluster.getNodeIds().map(async (nodeId) => (await cluster.findBroker({ nodeId: String(nodeId) })).apiVersions()),
     );
-    const requests = knownRequests(madeRequests).map(({ name, key, min, max }) => ({
-      name,
-      made: { min, max },
-      taken: common(
-        answers.map((versions) => versions[key]).map((each) => each && { min: each.minVersion, max: each.maxVersion }),
-      ),
-    }));
-    return { brokers: answers.length, requests };
+    return { brokers: answers.length, requests: requestsOf(answers) };
   } finally {
     await cluster.disconnect();
   }
 }
+
+type Versions = Readonly<Record<number, { readonly minVersion: number; readonly maxVersion: number } | undefined>>;
+
+interface Asked {
+  readonly apiVersions: () => Promise<Versions>;
+}
+
+/** The broker that a connected client met first, among the addresses that it was given. */
+function seedOf(cluster: Cluster): Asked {
+  // The client's types leave this member out.
+  const { seedBroker } = (cluster as Cluster & { readonly brokerPool: { readonly seedBroker?: Asked } }).brokerPool;
+  if (seedBroker === undefined) throw new TypeError('the client no longer keeps the broker that it met first');
+  return seedBroker;
+}
+
+const requestsOf = (answers: readonly Versions[]): BusInspection['requests'] =>
+  knownRequests(madeRequests).map(({ name, key, min, max }) => ({
+    name,
+    made: { min, max },
+    taken: common(
+      answers.map((versions) => versions[key]).map((each) => each && { min: each.minVersion, max: each.maxVersion }),
+    ),
+  }));
 
 /** The versions that all ranges have in common; undefined when there is none, or one of them is missing. */
 function common(ranges: readonly (VersionRange | undefined)[]): VersionRange | undefined {
@@ -51,12 +82,11 @@ function common(ranges: readonly (VersionRange | undefined)[]): VersionRange | u
   return all.min <= all.max ? all : undefined;
 }
 
-/** Asks for topics and groups. */
-export async function inspectTopics(
+async function inspectTopics(
   admin: Admin,
-  wanted: { readonly topics: readonly string[]; readonly groups: readonly string[] },
+  wanted: Parameters<Bus['inspect']>[0],
 ): Promise<Pick<BusInspection, 'topics' | 'groupMembers'>> {
-  const known = new Set(await admin.listTopics());
+  const known = new Set(wanted.topics.length === 0 ? [] : await admin.listTopics());
   const names = wanted.topics.filter((name) => known.has(name));
   const configs = new Map<string, Readonly<Record<string, string>>>();
   const topics = new Map<string, TopicInspection>();
