@@ -24,7 +24,11 @@ export function murmur2(bytes: Uint8Array): number {
   return h;
 }
 
+// Places, timers and outputs of one message mostly have one key, and messages of one key come together.
+let last = { key: '', hash: murmur2(Buffer.alloc(0)) };
+
 /** The partition of a key, as every Kafka producer with the default partitioner computes it. */
 export function partitionOf(key: string, partitions: number): number {
-  return (murmur2(Buffer.from(key, 'utf8')) & 0x7fffffff) % partitions;
+  if (key !== last.key) last = { key, hash: murmur2(Buffer.from(key, 'utf8')) };
+  return (last.hash & 0x7fffffff) % partitions;
 }

@@ -2,7 +2,6 @@ import type { RouteOfFact } from '../../schemas/accepted-fact.ts';
 import { type ActorEvent, sessionOfChannel } from '../../schemas/actor-event.ts';
 import type { Channel } from '../../schemas/mirror.ts';
 import type { EntryReceived } from '../../schemas/normalized-fact.ts';
-import { documentIdOf } from './entry.ts';
 
 /** The event that an entry becomes on one route: it tells the entry as the fact does, the channel as the mirror does. */
 export function actorEventOf(options: {
@@ -10,9 +9,10 @@ export function actorEventOf(options: {
   readonly route: RouteOfFact;
   readonly fact: EntryReceived;
   readonly channel: Channel;
+  readonly documentId: string;
   readonly at: number;
 }): ActorEvent {
-  const { type, route, fact, channel, at } = options;
+  const { type, route, fact, channel, documentId, at } = options;
   return {
     specversion: '1.0',
     id: fact.sourceEventId,
@@ -44,7 +44,7 @@ export function actorEventOf(options: {
         ...(fact.text !== undefined && { text: fact.text }),
         author: fact.author,
         ...(fact.links !== undefined && fact.links.length > 0 && { links: fact.links }),
-        documentId: documentIdOf(fact),
+        documentId,
         ...(fact.providerTime !== undefined && { providerTime: new Date(fact.providerTime).toISOString() }),
       },
       senderKey: fact.author.id,

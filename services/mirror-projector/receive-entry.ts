@@ -44,6 +44,6 @@ export function receiveEntry(options: {
   if (isSameRevision(revision, view.handled)) return [...kept, outcome('duplicate', { reason: 'same_revision' })];
   if (eventType === null) return [...kept, outcome('recorded')];
 
-  const event = actorEventOf({ type: eventType, route, fact, channel, at });
+  const event = actorEventOf({ type: eventType, route, fact, channel, documentId: entry.documentId, at });
   return [...kept, emit(actorEvents, event), outcome('accepted', { about: { actorEventId: event.id } })];
 }

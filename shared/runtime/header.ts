@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * The one header of a record. `from` names the record it was made from and the effect that made it; `rootId` is the
@@ -27,7 +27,7 @@ const maxIdLength = 200;
 export function effectId(messageId: string, effect: string): string {
   const id = `${messageId}.${effect}`;
   if (id.length <= maxIdLength) return id;
-  return `~${createHash('sha256').update(id).digest('base64url')}`;
+  return `~${hash('sha256', id, 'base64url')}`;
 }
 
 /** Where a record came from, as people read it: `accepted-facts/3/120/iris|desk`. */
@@ -42,17 +42,21 @@ export function parseFrom(text: string): NonNullable<RecordHeader['from']> | und
   return { topic, partition: Number(partition), offset: BigInt(offset), effect };
 }
 
-/** The header's text: `1`, then root, cause and tagged fields, percent-encoded and parted by spaces. */
-export function formatHeader(header: RecordHeader): string {
-  const fields = ['1', encodeURIComponent(header.rootId), encodeURIComponent(header.causeId)];
-  if (header.from !== undefined) fields.push(`f=${encodeURIComponent(fromText(header.from))}`);
-  if (header.timer !== undefined) {
-    fields.push(`t=${encodeURIComponent(header.timer.key)}`, `ti=${encodeURIComponent(header.timer.id)}`);
-  }
-  if (header.call !== undefined) fields.push(`c=${encodeURIComponent(header.call.id)}`);
-  if (header.redrive !== undefined) fields.push(`r=${encodeURIComponent(header.redrive)}`);
-  if (header.part !== undefined) fields.push(`p=${encodeURIComponent(header.part)}`);
-  return fields.join(' ');
+// Printable ASCII without the space, which parts the fields, and the percent sign, which escapes.
+const plain = /^[!-$&-~]*$/;
+
+const escaped = (text: string): string => (plain.test(text) ? text : encodeURIComponent(text));
+const unescaped = (text: string): string => (text.includes('%') ? decodeURIComponent(text) : text);
+
+/** The header's text: `1`, then root, cause and tagged fields, parted by spaces; what is not plain is percent-encoded. */
+export function formatHeader({ rootId, causeId, from, timer, call, redrive, part }: RecordHeader): string {
+  let text = `1 ${escaped(rootId)} ${escaped(causeId)}`;
+  if (from !== undefined) text += ` f=${escaped(fromText(from))}`;
+  if (timer !== undefined) text += ` t=${escaped(timer.key)} ti=${escaped(timer.id)}`;
+  if (call !== undefined) text += ` c=${escaped(call.id)}`;
+  if (redrive !== undefined) text += ` r=${escaped(redrive)}`;
+  if (part !== undefined) text += ` p=${escaped(part)}`;
+  return text;
 }
 
 /** Reads a header; undefined when the text is not one, so that a record from outside counts as one without. */
@@ -60,31 +64,42 @@ export function parseHeader(text: string | undefined): RecordHeader | undefined 
   if (text === undefined) return undefined;
   const [version, root, cause, ...tagged] = text.split(' ');
   if (version !== '1' || root === undefined || cause === undefined) return undefined;
-  const tags = new Map<string, string>();
-  for (const field of tagged) {
-    const equals = field.indexOf('=');
-    if (equals > 0) tags.set(field.slice(0, equals), field.slice(equals + 1));
-  }
   try {
-    const read = (name: string): string | undefined => {
-      const value = tags.get(name);
-      return value === undefined ? undefined : decodeURIComponent(value);
-    };
-    const fromField = read('f');
-    const from = fromField === undefined ? undefined : parseFrom(fromField);
-    const [timerKey, timerId, callId] = [read('t'), read('ti'), read('c')];
-    const [redrive, part] = [read('r'), read('p')];
-    return {
-      rootId: decodeURIComponent(root),
-      causeId: decodeURIComponent(cause),
-      ...(from !== undefined && { from }),
-      ...(timerKey !== undefined && timerId !== undefined && { timer: { key: timerKey, id: timerId } }),
-      ...(callId !== undefined && { call: { id: callId } }),
-      ...(redrive !== undefined && { redrive }),
-      ...(part !== undefined && { part }),
-    };
+    return { rootId: unescaped(root), causeId: unescaped(cause), ...fieldsOf(tagged) };
   } catch (cause_) {
     if (cause_ instanceof URIError) return undefined;
     throw cause_;
   }
+}
+
+function fieldsOf(tagged: readonly string[]): Partial<RecordHeader> {
+  const fields: { -readonly [K in keyof RecordHeader]?: RecordHeader[K] } = {};
+  let timerKey: string | undefined;
+  for (const field of tagged) {
+    const equals = field.indexOf('=');
+    const value = unescaped(field.slice(equals + 1));
+    switch (field.slice(0, Math.max(equals, 0))) {
+      case 'f': {
+        const from = parseFrom(value);
+        if (from !== undefined) fields.from = from;
+        break;
+      }
+      case 't':
+        timerKey = value;
+        break;
+      case 'ti':
+        if (timerKey !== undefined) fields.timer = { key: timerKey, id: value };
+        break;
+      case 'c':
+        fields.call = { id: value };
+        break;
+      case 'r':
+        fields.redrive = value;
+        break;
+      case 'p':
+        fields.part = value;
+        break;
+    }
+  }
+  return fields;
 }

@@ -18,7 +18,7 @@ export async function createKafkaBus(
   const { sessionTimeoutMs = kafkaLimits.sessionTimeoutMs } = settings;
   const limits = { ...kafkaLimits, sessionTimeoutMs, ...bounds };
   const kafka = await createClient(settings, limits, log);
-  const producer = createProducer(kafka, limits);
+  const producers = new Map<string, ReturnType<typeof createProducer>>();
   const reader = createReader(kafka, limits);
   const admin = createAdmin(kafka);
   const memberships = new Set<Membership>();
@@ -30,10 +30,16 @@ export async function createKafkaBus(
     return found;
   };
 
+  const producerOf = (name: string) => {
+    const producer = producers.get(name) ?? createProducer(kafka, limits);
+    producers.set(name, producer);
+    return producer;
+  };
+
   await admin.connect();
 
   return {
-    produce: (records) => produce(producer, records, limits),
+    produce: (records, producer = '') => produce(producerOf(producer), records, limits),
     read: reader.read,
     offsets: admin.offsets,
     offsetAt: admin.offsetAt,
@@ -75,7 +81,7 @@ export async function createKafkaBus(
     async close() {
       await Promise.all([...memberships].map((membership) => membership.leave()));
       await Promise.all([...tails].map((tail) => tail.close()));
-      await producer.close();
+      await Promise.all([...producers.values()].map((producer) => producer.close()));
       await reader.close();
       await admin.close();
     },

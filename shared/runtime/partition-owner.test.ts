@@ -231,7 +231,7 @@ describe('a store that does not stand where it was left', () => {
     expect(await open.handle(1n)).toBe('reopen');
     await (await world.open({ committed: 1n })).handle();
     const origins = world.simulation.records('counted')[0]?.map(({ header }) => /f=(\S+)/.exec(header ?? '')?.[1]);
-    expect(origins).toEqual(['asks%2F0%2F0%2F1', 'asks%2F0%2F1%2F1', 'asks%2F0%2F1%2F1']);
+    expect(origins).toEqual(['asks/0/0/1', 'asks/0/1/1', 'asks/0/1/1']);
     expect(world.counts()).toEqual({ a: 2 });
   });
 
@@ -363,7 +363,7 @@ describe('timers', () => {
     await open.handle();
     await world.pass(20);
     await open.fireTimers();
-    expect(world.asked()[1]?.header).toBe('1 root cause t=reminder%3Aa ti=cause.0');
+    expect(world.asked()[1]?.header).toBe('1 root cause t=reminder:a ti=cause.0');
     expect(String(world.asked()[1]?.key)).toBe('a');
   });
 

@@ -165,7 +165,7 @@ describe('provider calls', () => {
     const steps = world.log.filter((line) => /^(save 0|commit|call)/.test(line)).slice(0, 3);
     expect(steps).toEqual(['save 0', 'commit 0:1', 'call']);
     expect([emitted(world), world.requests.map(({ url }) => url)]).toEqual([['a204'], ['http://provider.example/a']]);
-    expect(world.asked()[1]?.header).toBe('1 asks%2F0%2F0 asks%2F0%2F0 c=asks%2F0%2F0.1');
+    expect(world.asked()[1]?.header).toBe('1 asks/0/0 asks/0/0 c=asks/0/0.1');
   });
 
   test('are not made while the commit fails: the stage rejects nothing and goes on when the group answers', async () => {

@@ -54,6 +54,8 @@ export function createSender(options: {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly limits: SenderLimits;
+  /** The bus's producer that it sends with. */
+  readonly producer?: string;
 }): Sender {
   const { bus, clock, limits } = options;
   const jobs: Job[] = [];
@@ -88,7 +90,7 @@ export function createSender(options: {
     for (;;) {
       if (stopped.signal.aborted) throw new BusError('infrastructure-unavailable', { reason: 'stopped while sending' });
       try {
-        return await bus.produce(request);
+        return await bus.produce(request, options.producer);
       } catch (cause) {
         if (!(cause instanceof BusError) || cause.code !== 'infrastructure-unavailable') throw cause;
         await clock.sleep(limits.retryMs, stopped.signal);

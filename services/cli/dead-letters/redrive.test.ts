@@ -104,7 +104,7 @@ test('a record that is rejected again and redriven again keeps its ids', () => {
 test('bytes that nobody could read go back as they were, under the id of their place', () => {
   const folded = fold(counting, recordOf(undefined, 7n, Buffer.from('{}')));
   expect(redrivenOf(folded)).toEqual({
-    record: recordOf('1 asks%2F0%2F7 asks%2F0%2F7 r=dead-letters%2F3%2F4', 99n, Buffer.from('{}')),
+    record: recordOf('1 asks/0/7 asks/0/7 r=dead-letters/3/4', 99n, Buffer.from('{}')),
     header: { rootId: 'asks/0/7', causeId: 'asks/0/7', redrive: 'dead-letters/3/4' },
   });
 });
@@ -125,7 +125,7 @@ test('the key says in which partition, the letter only where there is no key; th
     partition: 3,
     key: Buffer.from('a'),
     value: null,
-    header: '1 asks%2F0%2F7 asks%2F0%2F7 r=dead-letters%2F3%2F4',
+    header: '1 asks/0/7 asks/0/7 r=dead-letters/3/4',
   });
 });
 

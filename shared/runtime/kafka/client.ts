@@ -1,5 +1,7 @@
+// First, since parts of the client keep what they load for good.
+import './changed-client.ts';
+
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import {
   type Admin,
   type Broker,
@@ -15,8 +17,7 @@ import {
 } from 'kafkajs';
 import type { KafkaClientSettings } from '../connection-settings.ts';
 import type { Log } from '../log.ts';
-import { type ConnectionClass, overrideConnection, overrideRequestQueue, type RequestQueueClass } from './overrides.ts';
-import { overrideRecordEncoder } from './record-encoder.ts';
+import { internals } from './changed-client.ts';
 
 export type { Admin, Cluster, Consumer, Producer };
 
@@ -72,18 +73,11 @@ export interface FetchedMessage {
 /** What a fetch says of aborted transactions. */
 export type AbortedTransactions = readonly { readonly producerId: string; readonly firstOffset: string }[];
 
-const internals = createRequire(import.meta.url);
-
 /** Leaves out the records of aborted transactions; control records stay. */
 export const withoutAborted: (fetched: {
   readonly messages: readonly FetchedMessage[];
   readonly abortedTransactions: AbortedTransactions;
 }) => readonly FetchedMessage[] = internals('kafkajs/src/consumer/filterAbortedMessages');
-
-// `require` is untyped; the test beside the overrides holds these classes to the shapes they name.
-overrideRequestQueue(internals('kafkajs/src/network/requestQueue') as RequestQueueClass);
-overrideConnection(internals('kafkajs/src/network/connection') as ConnectionClass);
-overrideRecordEncoder(internals);
 
 /** A request of the protocol, and the versions in which the client makes it. */
 export interface KnownRequest {
