@@ -1,15 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { pipelineStages } from '../e2e/kafka.ts';
+import { createPlaceReader, type Places } from '../e2e/places.ts';
 
-const partitions = 12;
 const [betweenLooksMs, staleMs] = [200, 2_000];
-
-interface Look {
-  /** By `<stage>/<partition>`: the offset of the last record applied, and where the input ends. */
-  readonly places: ReadonlyMap<string, { readonly applied: number; readonly end: number }>;
-}
 
 /** Watches how far every partition of every stage has come. */
 export interface Progress {
@@ -27,74 +20,31 @@ export async function watchProgress(at: {
   readonly kafkaBrokers: string;
   readonly redisUrl: string;
 }): Promise<Progress> {
-  const redis = new Redis(at.redisUrl, { maxRetriesPerRequest: 0, enableOfflineQueue: false });
-  // It is killed on purpose; a look that fails says so.
-  redis.on('error', () => undefined);
-  const kafka = new Kafka({
-    brokers: at.kafkaBrokers.split(','),
-    clientId: 'watch',
-    logLevel: logLevel.NOTHING,
-    retry: { retries: 0 },
-  });
-  let admin: Admin | undefined;
-  const adminNow = async (): Promise<Admin> => {
-    if (admin !== undefined) return admin;
-    const fresh = kafka.admin();
-    await fresh.connect();
-    admin = fresh;
-    return fresh;
-  };
+  const reader = createPlaceReader(at);
   let lookedAt = Number.NEGATIVE_INFINITY;
   const times = new Map<string, number[]>();
-  let waiting: { readonly what: string; readonly at: number; readonly before: Look; readonly left: Set<string> }[] = [];
-  let last: Look = { places: new Map() };
-
-  const look = async (): Promise<Look> => {
-    const names = pipelineStages.flatMap(({ stage }) =>
-      Array.from({ length: partitions }, (_, partition) => ({ stage, partition })),
-    );
-    const asked = redis.pipeline();
-    for (const { stage, partition } of names) asked.hget(`sb:1:{${stage}:${partition}}:position`, 'fence');
-    const fences = (await asked.exec()) ?? [];
-    const ends = new Map<string, number>();
-    const asking = await adminNow();
-    for (const { stage, input } of pipelineStages) {
-      for (const { partition, high } of await asking.fetchTopicOffsets(input))
-        ends.set(`${stage}/${partition}`, Number(high));
-    }
-    return {
-      places: new Map(
-        names.map(({ stage, partition }, index) => {
-          const [failed, fence] = fences[index] ?? [];
-          if (failed) throw failed;
-          const name = `${stage}/${partition}`;
-          return [name, { applied: Number(fence ?? -1), end: ends.get(name) ?? 0 }];
-        }),
-      ),
-    };
-  };
+  let waiting: { readonly what: string; readonly at: number; readonly before: Places; readonly left: Set<string> }[] =
+    [];
+  let last: Places = new Map();
 
   const closing = new AbortController();
   const watching = (async () => {
     while (!closing.signal.aborted) {
       try {
-        last = await look();
+        last = await reader.look();
         lookedAt = performance.now();
         for (const each of waiting) {
           for (const name of each.left) {
             // What came after it has been applied: before that, the partition may just have had nothing to do.
-            const end = each.before.places.get(name)?.end ?? 0;
-            if ((last.places.get(name)?.applied ?? -1) >= end) each.left.delete(name);
+            const end = each.before.get(name)?.end ?? 0;
+            if ((last.get(name)?.applied ?? -1) >= end) each.left.delete(name);
           }
           if (each.left.size > 0) continue;
           times.set(each.what, [...(times.get(each.what) ?? []), performance.now() - each.at]);
         }
         waiting = waiting.filter(({ left }) => left.size > 0);
       } catch {
-        // Kafka or Redis is away, which is what this run is about: the next look is as good, with connections of its own.
-        const broken = admin;
-        admin = undefined;
-        broken?.disconnect().catch(() => undefined);
+        // Kafka or Redis is away, which is what this run is about: the next look is as good.
       }
       await delay(betweenLooksMs);
     }
@@ -102,7 +52,7 @@ export async function watchProgress(at: {
 
   return {
     moved(stages, what) {
-      const left = new Set([...last.places.keys()].filter((name) => stages.includes(name.split('/')[0] ?? '')));
+      const left = new Set([...last.keys()].filter((name) => stages.includes(name.split('/')[0] ?? '')));
       waiting.push({ what, at: performance.now(), before: last, left });
     },
     times,
@@ -110,7 +60,7 @@ export async function watchProgress(at: {
       Object.fromEntries(
         pipelineStages.map(({ stage }) => [
           stage,
-          [...last.places]
+          [...last]
             .filter(([name]) => name.startsWith(`${stage}/`))
             .reduce(
               (sum, [, { applied, end }]) => sum + end - applied - 1,
@@ -121,8 +71,7 @@ export async function watchProgress(at: {
     async close() {
       closing.abort();
       await watching;
-      redis.disconnect();
-      await admin?.disconnect();
+      await reader.close();
     },
   };
 }

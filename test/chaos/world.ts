@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import type { Load } from '../e2e/checker/check.ts';
 import { connectOutside, type OutsideClient } from '../e2e/kafka.ts';
 import { tellsOfComment } from '../e2e/load.ts';
+import { configureRoutes, secretKeys, threeRoutes } from '../e2e/routes.ts';
 import { startNative } from '../harness/native/native.ts';
 import type { Infrastructure } from '../harness/parts.ts';
 import { freePort } from '../harness/ports.ts';
-import { settingsOf, signalboxJson } from '../integration/signalbox.ts';
+import { settingsOf } from '../integration/signalbox.ts';
 import { type Gate, startGate } from './gate.ts';
 import { type KafkaProxy, startKafkaProxy } from './proxy.ts';
 
@@ -26,8 +27,6 @@ export interface ChaosWorld {
   readonly close: () => Promise<void>;
 }
 
-const bugs = "signal.kind == 'entry_received' && signal.entry.text.contains('bug')";
-
 /** Starts it, with topics, a connection and its bindings. */
 export async function openChaosWorld(report: (line: string) => void): Promise<ChaosWorld> {
   const { KAFKA_BROKERS: _, REDIS_URL: __, SCHEMA_REGISTRY_URL: ___, ...environment } = process.env;
@@ -43,24 +42,8 @@ export async function openChaosWorld(report: (line: string) => void): Promise<Ch
   registry.port = String(registryGate.port);
 
   const mark = `chaos-${randomUUID().slice(0, 8)}`;
-  const routes: Load['routes'] = [
-    { agentUid: `${mark}-a`, bindingName: 'all', passes: () => true },
-    {
-      agentUid: `${mark}-a`,
-      bindingName: 'bugs',
-      passes: ({ type, text }) => type === 'entry_received' && text?.includes('bug') === true,
-    },
-    { agentUid: `${mark}-b`, bindingName: 'all', passes: () => true },
-  ];
-  const secretKeys = { SIGNALBOX_SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}` };
-  const undisturbed = { ...settingsOf(infrastructure), ...secretKeys, HOOK: 'secret' };
-  await signalboxJson(undisturbed, 'migrate');
-  const secret = ['--provider', 'github', '--secret', 'webhookSecret=env:HOOK'];
-  await signalboxJson(undisturbed, 'connections', 'put', mark, ...secret);
-  for (const { agentUid, bindingName } of routes) {
-    const filter = bindingName === 'bugs' ? ['--filter', bugs] : [];
-    await signalboxJson(undisturbed, 'bindings', 'put', agentUid, bindingName, '--connection', mark, ...filter);
-  }
+  const routes = threeRoutes(mark);
+  await configureRoutes(settingsOf(infrastructure), mark, routes);
   const client = await connectOutside(infrastructure);
 
   return {

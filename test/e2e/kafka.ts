@@ -1,4 +1,5 @@
-import { type Admin, Kafka, logLevel, Partitioners } from 'kafkajs';
+import { type Admin, AssignerProtocol, Kafka, logLevel, Partitioners, type RetryOptions } from 'kafkajs';
+import type { Offsets } from './checker/log.ts';
 
 /** A client from outside: what a test knows of the log beside the product. */
 export interface OutsideClient {
@@ -11,17 +12,21 @@ export interface OutsideClient {
   readonly publishBytes: (topic: string, key: string, value: Buffer) => Promise<string>;
   /** The records that a topic has held so far. */
   readonly held: (topic: string) => Promise<number>;
+  /** Where the partitions of some topics end now. */
+  readonly ends: (topics: readonly string[]) => Promise<Offsets>;
   /** The records that a stage has committed of its topic. */
   readonly committed: (stage: string, topic: string) => Promise<number>;
+  /** Which partitions each member of a stage's group was given, by client id; undefined while the group is not settled. */
+  readonly owners: (stage: string) => Promise<ReadonlyMap<string, readonly number[]> | undefined>;
   readonly close: () => Promise<void>;
 }
 
-/** Connects a client from outside. */
-export async function connectOutside(at: {
-  readonly kafkaBrokers: string;
-  readonly schemaRegistryUrl: string;
-}): Promise<OutsideClient> {
-  const kafka = new Kafka({ brokers: at.kafkaBrokers.split(','), clientId: 'e2e', logLevel: logLevel.NOTHING });
+/** Connects a client from outside. `retry` is how long it tries by itself while the broker is away. */
+export async function connectOutside(
+  at: { readonly kafkaBrokers: string; readonly schemaRegistryUrl: string },
+  retry: RetryOptions = {},
+): Promise<OutsideClient> {
+  const kafka = new Kafka({ brokers: at.kafkaBrokers.split(','), clientId: 'e2e', logLevel: logLevel.NOTHING, retry });
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
   const admin = kafka.admin();
   await Promise.all([producer.connect(), admin.connect()]);
@@ -52,6 +57,25 @@ export async function connectOutside(at: {
       return `${topic}/${sent?.partition}/${sent?.baseOffset}`;
     },
     held: (topic) => heldOf(admin, topic),
+    async ends(topics) {
+      const ends = new Map<string, bigint>();
+      for (const topic of topics) {
+        for (const { partition, high } of await admin.fetchTopicOffsets(topic))
+          ends.set(`${topic}/${partition}`, BigInt(high));
+      }
+      return ends;
+    },
+    async owners(stage) {
+      const { groups } = await admin.describeGroups([`signalbox.${stage}`]);
+      const [group] = groups;
+      if (group?.state !== 'Stable') return undefined;
+      return new Map(
+        group.members.map(({ clientId, memberAssignment }) => {
+          const assigned = AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment ?? {};
+          return [clientId, Object.values(assigned).flat()];
+        }),
+      );
+    },
     async committed(stage, topic) {
       const [read] = await admin.fetchOffsets({ groupId: `signalbox.${stage}`, topics: [topic] });
       return (read?.partitions ?? []).reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0);

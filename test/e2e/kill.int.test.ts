@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
-import { settingsOf, signalboxJson } from '../integration/signalbox.ts';
+import { settingsOf } from '../integration/signalbox.ts';
 import { type Checked, checkLoad, type Load, rootOf, type Snapshot, takeSnapshot } from './checker/check.ts';
 import type { RawFact } from './checker/contract.ts';
 import type { LogRecord } from './checker/log.ts';
@@ -9,26 +9,14 @@ import { redisKey } from './checker/rows.ts';
 import { connectOutside, isSettled, type OutsideClient, pipelineStages } from './kafka.ts';
 import { githubLoad, tellsOfComment } from './load.ts';
 import { isReady, runServices, type ServiceProcess, stop } from './product.ts';
+import { configureRoutes, secretKeys, threeRoutes } from './routes.ts';
 
 const [facts, channels, rounds, chunk, mostBehind, leastLeft, mostLooks] = [5_000, 50, 2, 100, 500, 50, 40];
 const infrastructure = inject('infrastructure');
-const settings = {
-  ...settingsOf(infrastructure),
-  SIGNALBOX_SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-  HOOK: 'secret',
-};
+const settings = { ...settingsOf(infrastructure), ...secretKeys, HOOK: 'secret' };
 const run = `kill-${randomUUID().slice(0, 8)}`;
 const connectionId = run;
-const bugs = "signal.kind == 'entry_received' && signal.entry.text.contains('bug')";
-const routes: Load['routes'] = [
-  { agentUid: `${run}-a`, bindingName: 'all', passes: () => true },
-  {
-    agentUid: `${run}-a`,
-    bindingName: 'bugs',
-    passes: ({ type, text }) => type === 'entry_received' && text?.includes('bug') === true,
-  },
-  { agentUid: `${run}-b`, bindingName: 'all', passes: () => true },
-];
+const routes = threeRoutes(run);
 const loadOf = (mark: string): Load => ({ mark, routes, tells: tellsOfComment });
 const disturbed = loadOf(`${run}-disturbed`);
 const steady = loadOf(`${run}-steady`);
@@ -47,13 +35,7 @@ const patience = { timeout: 60_000, interval: 20 };
 
 beforeAll(async () => {
   startedAt = performance.now();
-  const secret = ['--provider', 'github', '--secret', 'webhookSecret=env:HOOK'];
-  await signalboxJson(settings, 'migrate');
-  await signalboxJson(settings, 'connections', 'put', connectionId, ...secret);
-  for (const { agentUid, bindingName } of routes) {
-    const filter = bindingName === 'bugs' ? ['--filter', bugs] : [];
-    await signalboxJson(settings, 'bindings', 'put', agentUid, bindingName, '--connection', connectionId, ...filter);
-  }
+  await configureRoutes(settings, connectionId, routes);
   client = await connectOutside(infrastructure);
   say('connection and bindings are stored');
 });

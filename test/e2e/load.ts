@@ -19,24 +19,40 @@ interface Comment {
 const epoch = Date.parse('2031-02-28T06:00:00Z');
 const words = ['bug in the third line', 'looks fine', 'a question', 'works for me', 'another bug report'];
 
-/**
- * Comments on issues as GitHub tells them: written, edited (also late, with an older time), deleted, written again after
- * that, told twice under one event id and under two, and now and then an event that concerns nobody.
- */
-export function githubLoad(options: {
+/** A raw fact and the key that it is published under. */
+export interface LoadRecord {
+  readonly key: string;
+  readonly fact: RawFact;
+}
+
+/** What a load is made from. */
+export interface LoadOptions {
   readonly mark: string;
   readonly connectionId: string;
-  readonly facts: number;
   readonly channels: number;
   readonly seed: number;
-}): readonly { readonly key: string; readonly fact: RawFact }[] {
-  const { mark, connectionId, facts, channels } = options;
+}
+
+/** A load of so many facts, all at once. */
+export function githubLoad({ facts, ...options }: LoadOptions & { readonly facts: number }): readonly LoadRecord[] {
+  const all = githubFacts({ ...options, remembered: facts });
+  return Array.from({ length: facts }, () => all.next().value);
+}
+
+/**
+ * Comments on issues as GitHub tells them: written, edited (also late, with an older time), deleted, written again after
+ * that, told twice under one event id and under two, and now and then an event that concerns nobody. Without end; what is
+ * told twice under one id is one of the `remembered` last ones.
+ */
+export function* githubFacts(options: LoadOptions & { readonly remembered: number }): Generator<LoadRecord, never> {
+  const { mark, connectionId, channels, remembered } = options;
   const random = createRandom(options.seed);
-  const made: { readonly key: string; readonly fact: RawFact }[] = [];
+  const recent: LoadRecord[] = [];
+  let made = 0;
   const shown = Array.from({ length: channels }, (): Comment[] => []);
   const gone = Array.from({ length: channels }, (): Comment[] => []);
 
-  const tell = (issue: number, action: string, comment: Comment, eventId = `${mark}-event-${made.length}`): void => {
+  const told = (issue: number, action: string, comment: Comment): LoadRecord => {
     const user = { id: 1 + (comment.id % 5), login: `user-${comment.id % 5}`, type: 'User' };
     const body = {
       action,
@@ -54,50 +70,57 @@ export function githubLoad(options: {
     const signalChannelId = `github:e2e/${mark}#${issue + 1}`;
     const fact = {
       // Some publishers give their facts no id: the place in the log is it then.
-      ...(random(10) > 0 && { id: `${mark}-raw-${made.length}` }),
+      ...(random(10) > 0 && { id: `${mark}-raw-${made}` }),
       provider: 'github',
       connectionId,
       kind: 'direct',
-      eventId,
+      eventId: `${mark}-event-${made}`,
       event: 'issue_comment',
       signalChannelId,
-      receivedAt: epoch + made.length,
+      receivedAt: epoch + made,
       body: JSON.stringify(body),
       bodyEncoding: 'utf-8',
     };
-    made.push({ key: signalChannelId, fact });
+    return { key: signalChannelId, fact };
   };
   const some = <T>(list: readonly T[]): T | undefined => list[random(list.length || 1)];
   const text = (): string => `${some(words)} ${random(1_000_000)}`;
 
-  while (made.length < facts) {
+  const next = (): LoadRecord => {
     const issue = random(channels);
     const [here, removed] = [shown[issue] ?? [], gone[issue] ?? []];
-    const [known, last, kind] = [some(here), made.at(-1 - random(made.length || 1)), random(100)];
+    const [known, last, kind] = [some(here), recent.at(-1 - random(recent.length || 1)), random(100)];
     if (kind < 8 && last !== undefined) {
-      made.push({ key: last.key, fact: { ...last.fact, ...(last.fact.id && { id: `${mark}-raw-${made.length}` }) } });
-    } else if (kind < 20 && known !== undefined) {
+      return { key: last.key, fact: { ...last.fact, ...(last.fact.id && { id: `${mark}-raw-${made}` }) } };
+    }
+    if (kind < 20 && known !== undefined) {
       const late = random(5) === 0 ? -90_000 : 60_000;
       const edited = { id: known.id, text: text(), updatedAt: known.updatedAt + late };
       if (late > 0) here[here.indexOf(known)] = edited;
-      tell(issue, 'edited', edited);
-    } else if (kind < 24 && known !== undefined) {
-      tell(issue, 'created', known);
-    } else if (kind < 30 && known !== undefined) {
+      return told(issue, 'edited', edited);
+    }
+    if (kind < 24 && known !== undefined) return told(issue, 'created', known);
+    if (kind < 30 && known !== undefined) {
       here.splice(here.indexOf(known), 1);
       removed.push(known);
-      tell(issue, 'deleted', known);
-    } else if (kind < 33 && removed.length > 0) {
-      tell(issue, 'created', some(removed) ?? { id: 0, text: '', updatedAt: epoch });
-    } else if (kind < 35 && known !== undefined) {
-      tell(issue, 'pinned', known);
-    } else {
-      const comment = { id: 1_000 + made.length, text: text(), updatedAt: epoch + made.length * 1_000 };
-      here.push(comment);
-      tell(issue, 'created', comment);
+      return told(issue, 'deleted', known);
     }
+    if (kind < 33 && removed.length > 0) {
+      return told(issue, 'created', some(removed) ?? { id: 0, text: '', updatedAt: epoch });
+    }
+    if (kind < 35 && known !== undefined) return told(issue, 'pinned', known);
+    const comment = { id: 1_000 + made, text: text(), updatedAt: epoch + made * 1_000 };
+    here.push(comment);
+    return told(issue, 'created', comment);
+  };
+
+  for (;;) {
+    const record = next();
+    recent.push(record);
+    if (recent.length > remembered) recent.shift();
+    made++;
+    yield record;
   }
-  return made;
 }
 
 interface CommentBody {

@@ -9,7 +9,7 @@ import {
   type RawFact,
 } from './contract.ts';
 import { refoldJournal } from './journal.ts';
-import { firstAppearances, type Log, type LogRecord, placeOf, readLog, withTimes } from './log.ts';
+import { firstAppearances, type Log, type LogRecord, placeOf, readLog, type Wanted, withTimes } from './log.ts';
 import { canonical, refoldMirror } from './mirror.ts';
 import { type Row, type Rows, readRows } from './rows.ts';
 
@@ -49,24 +49,24 @@ export interface Checked {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Reads everything that the check of one load compares. What others have written is passed over unread. */
+/**
+ * Reads everything that the check of one load compares: between two places of the log, where nothing of it lies elsewhere.
+ * What others have written is passed over unread.
+ */
 export async function takeSnapshot(
   at: { readonly kafkaBrokers: string; readonly redisUrl: string },
   mark: string,
+  range: Pick<Wanted, 'from' | 'to'> = {},
 ): Promise<Snapshot> {
-  const [log, rows] = await Promise.all([
-    readLog(
-      at.kafkaBrokers.split(','),
-      pipelineTopics,
-      (topic, value) => topic === 'dead-letters' || value.includes(mark),
-    ),
-    // The key of a journey is the id of its fact, whoever gave it that.
-    readRows(
-      at.redisUrl,
-      ['mirror-projector', 'decision-journal'],
-      (name) => name.includes(mark) || name.includes('/journeys:'),
-    ),
-  ]);
+  const log = await readLog(at.kafkaBrokers.split(','), pipelineTopics, {
+    concerns: (topic, value) => topic === 'dead-letters' || value.includes(mark),
+    ...range,
+  });
+  // The key of a journey is the id of its fact, whoever gave it that.
+  const raws = log.get('raw-provider-facts')?.filter(({ value }) => value !== undefined) ?? [];
+  const roots = new Set(raws.map(rootOf));
+  const concerns = (name: string): boolean => name.includes(mark) || roots.has(keyOf(name));
+  const rows = await readRows(at.redisUrl, ['mirror-projector', 'decision-journal'], { concerns });
   return { log, rows };
 }
 
@@ -255,7 +255,12 @@ function compareRecords(expected: readonly Expected[], actual: readonly LogRecor
   }
 }
 
-function compareRows(wanted: ReadonlyMap<string, Row>, found: ReadonlyMap<string, Row>, problems: string[]): void {
+/** Compares rows with what they should be, digests by what they are made from. */
+export function compareRows(
+  wanted: ReadonlyMap<string, Row>,
+  found: ReadonlyMap<string, Row>,
+  problems: string[],
+): void {
   const spell = createSpelling(problems);
   for (const name of new Set([...wanted.keys(), ...found.keys()])) {
     const want = wanted.get(name);

@@ -34,26 +34,41 @@ export function readHeader(bytes: Buffer | undefined): { readonly rootId?: strin
   return { rootId: decodeURIComponent(root), ...(from !== undefined && { from: decodeURIComponent(from.slice(2)) }) };
 }
 
-/**
- * Reads topics from their first records to what are their ends now, with a client and a group of its own. A value that
- * concerns nobody stays unread.
- */
+/** Offsets by `<topic>/<partition>`. */
+export type Offsets = ReadonlyMap<string, bigint>;
+
+/** What of some topics is read: unless said otherwise, everything from the first record that is kept to the end now. */
+export interface Wanted {
+  /** A value that concerns nobody stays unread. */
+  readonly concerns?: (topic: string, value: Buffer) => boolean;
+  readonly from?: Offsets;
+  /** The first offset that is not read any more. */
+  readonly to?: Offsets;
+}
+
+/** Reads topics with a client and a group of its own. */
 export async function readLog(
   brokers: readonly string[],
   topics: readonly string[],
-  concerns: (topic: string, value: Buffer) => boolean = () => true,
+  wanted: Wanted = {},
 ): Promise<Log> {
+  const { concerns = () => true } = wanted;
   const kafka = new Kafka({ brokers: [...brokers], clientId: 'checker', logLevel: logLevel.NOTHING });
   const [admin, groupId] = [kafka.admin(), `checker-${randomUUID()}`];
   const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 100 });
   await Promise.all([admin.connect(), consumer.connect()]);
   const records = new Map<string, LogRecord[]>(topics.map((topic) => [topic, []]));
-  const left = new Map<string, bigint>();
+  const left = new Map<string, { readonly start: bigint; readonly end: bigint }>();
+  const unwanted: { readonly topic: string; readonly partitions: number[] }[] = [];
   for (const topic of topics) {
     for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-      if (BigInt(high) > BigInt(low)) left.set(`${topic}/${partition}`, BigInt(high));
+      const name = `${topic}/${partition}`;
+      const [start, end] = [wanted.from?.get(name) ?? BigInt(low), wanted.to?.get(name) ?? BigInt(high)];
+      if (end > start && end > BigInt(low)) left.set(name, { start, end });
+      else unwanted.push({ topic, partitions: [partition] });
     }
   }
+  const ranges = new Map(left);
   const done = Promise.withResolvers<void>();
   if (left.size === 0) done.resolve();
   consumer.on('consumer.crash', ({ payload }) => done.reject(payload.error));
@@ -61,9 +76,10 @@ export async function readLog(
   await consumer.run({
     autoCommit: false,
     async eachBatch({ batch: { topic, partition, messages } }) {
-      const end = left.get(`${topic}/${partition}`) ?? 0n;
+      const name = `${topic}/${partition}`;
+      const { start, end } = ranges.get(name) ?? { start: 0n, end: 0n };
       for (const { offset, timestamp, key, value, headers } of messages) {
-        if (BigInt(offset) >= end) continue;
+        if (BigInt(offset) >= end || BigInt(offset) < start) continue;
         const sb = headers?.sb;
         records.get(topic)?.push({
           topic,
@@ -75,10 +91,16 @@ export async function readLog(
           ...readHeader(Buffer.isBuffer(sb) ? sb : undefined),
         });
       }
-      if (BigInt(messages.at(-1)?.offset ?? -1) + 1n >= end) left.delete(`${topic}/${partition}`);
+      if (BigInt(messages.at(-1)?.offset ?? -1) + 1n >= end) left.delete(name);
       if (left.size === 0) done.resolve();
     },
   });
+  consumer.pause(unwanted);
+  for (const name of wanted.from?.keys() ?? []) {
+    const [topic = '', partition] = name.split('/');
+    const start = ranges.get(name)?.start;
+    if (start !== undefined) consumer.seek({ topic, partition: Number(partition), offset: String(start) });
+  }
   await done.promise;
   await consumer.disconnect();
   await admin.deleteGroups([groupId]);

@@ -15,19 +15,20 @@ export const redisKey = (generation: number, name: string): string => {
   return `sb:${generation}:{${stage}:${partition}}:${row}`;
 };
 
-/** The rows of some stages, as Redis has them now: all of them, or those whose names concern somebody. */
+/** The rows of some stages, as Redis has them now: all of them, those of one partition, or those that concern somebody. */
 export async function readRows(
   redisUrl: string,
   stages: readonly string[],
-  concerns: (name: string) => boolean = () => true,
+  wanted: { readonly partition?: number; readonly concerns?: (name: string) => boolean } = {},
 ): Promise<Rows> {
+  const { partition: only = '*', concerns = () => true } = wanted;
   const redis = new Redis(redisUrl);
   const rows = new Map<string, Row>();
   try {
     for (const stage of stages) {
       const prefix = new RegExp(`^sb:(\\d+):\\{${stage}:(\\d+)\\}:([^:]+:.*)$`, 's');
       const inUse = new Map<string, string>();
-      for await (const found of redis.scanStream({ match: `sb:*:{${stage}:*`, count: 1_000 })) {
+      for await (const found of redis.scanStream({ match: `sb:*:{${stage}:${only}}:*`, count: 1_000 })) {
         // Keys come as texts, in lists of any length; the same one may come twice.
         const parsed = (found as string[]).flatMap((key) => {
           const [, generation, partition = '', row] = prefix.exec(key) ?? [];
