@@ -24,6 +24,8 @@ export interface PendingCall {
   readonly rootId: string;
   readonly causeId: string;
   readonly call: Call;
+  /** Where the work that asks for it stands in its trace. */
+  readonly traceparent?: string;
 }
 
 /** What the effects of one message change and send. */
@@ -47,6 +49,8 @@ export interface Scope {
   readonly about: About;
   /** Nothing of it will be sent: only what it keeps, and whether it is rejected, is wanted. */
   readonly silent: boolean;
+  /** Where the work on it stands in its trace. Without, the record's own is passed on, as it came. */
+  readonly traceparent: string | undefined;
 }
 
 /** An output is larger than its topic takes. */
@@ -93,6 +97,7 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
   const { stage, codec, partition, record, message, silent } = scope;
   const input: Topic = stage.input;
   const position = `${input.name}/${partition}/${record.offset}`;
+  const traceparent = scope.traceparent ?? record.traceparent;
   const outputs: OutgoingRecord[] = [];
   const rows = new Map<string, Row | undefined>();
   const writes = new Map<string, RowWrite>();
@@ -112,7 +117,7 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
         causeId: message.id,
         from: { topic: input.name, partition, offset: record.offset, effect },
       }),
-      ...(record.traceparent !== undefined && { traceparent: record.traceparent }),
+      ...(traceparent !== undefined && { traceparent }),
     };
   };
 
@@ -173,7 +178,13 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
   const call = (effect: Call, request: CallRequest, index: number): void => {
     const id = effectId(message.id, String(index));
     keep(callRow(id), true, message.at + request.timeoutMs + callGraceMs);
-    calls.push({ id, rootId: message.rootId, causeId: message.id, call: effect });
+    calls.push({
+      id,
+      rootId: message.rootId,
+      causeId: message.id,
+      call: effect,
+      ...(traceparent !== undefined && { traceparent }),
+    });
   };
 
   const outcome = ({ status, ...more }: Outcome, index: number): void => {

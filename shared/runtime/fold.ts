@@ -18,6 +18,7 @@ import { isOurFault, isWholeReject } from './circuit-breaker.ts';
 import type { Codec, Decoded } from './codec.ts';
 import { effectId, type RecordHeader } from './header.ts';
 import type { RowWrite, SlotPosition, StoredTimer, TimerWrite, Watermark } from './store.ts';
+import type { TracedRecord } from './tracing/stage-spans.ts';
 
 /** A record that was decoded and is to be decided on. */
 export interface FoldInput {
@@ -74,6 +75,8 @@ export interface Folded {
   readonly timers: ReadonlyMap<string, TimerWrite>;
   readonly calls: readonly PendingCall[];
   readonly records: readonly FoldedRecord[];
+  /** What there is to tell of each record that was decided on; empty while tracing is off. */
+  readonly traced: readonly TracedRecord[];
 }
 
 /** Everything around the records that a fold depends on. */
@@ -88,6 +91,8 @@ export interface FoldContext {
   readonly liveFrom: bigint;
   /** Off only in the test that shows what watermarks are for. */
   readonly watermarks: boolean;
+  /** Where the work on a record stands in its trace; absent while tracing is off. Pure. */
+  readonly traceparentOf?: ((record: IncomingRecord, rootId: string) => string) | undefined;
 }
 
 const rejection = (code: ErrorCode, details: Reject['details']): Reject => ({ do: 'reject', code, details });
@@ -112,6 +117,7 @@ export function foldRecords(
   const outputs: OutgoingRecord[] = [];
   const calls: PendingCall[] = [];
   const records: FoldedRecord[] = [];
+  const traced: TracedRecord[] = [];
   let { fence, at } = from;
 
   const read = (row: string, now: number): unknown => {
@@ -202,7 +208,11 @@ export function foldRecords(
     };
     const about = decoded.type === 'value' ? (input.about?.(decoded.value) ?? {}) : {};
     const silent = record.offset < context.liveFrom;
-    const { effects, changes } = decideAndApply(each, { ...context, record, message, about, silent });
+    const traceparent = silent ? undefined : context.traceparentOf?.(record, message.rootId);
+    const { effects, changes } = decideAndApply(each, { ...context, record, message, about, silent, traceparent });
+    if (traceparent !== undefined) {
+      traced.push({ record, rootId: message.rootId, traceparent, effects, rejected: changes.rejected });
+    }
     for (const [row, value] of changes.rows) rows.set(row, value);
     for (const [row, write] of changes.writes) writes.set(row, write);
     for (const [key, write] of changes.timers) timers.set(key, write);
@@ -227,6 +237,7 @@ export function foldRecords(
     timers,
     calls,
     records,
+    traced,
   };
 }
 

@@ -11,6 +11,7 @@ import { inReach } from './in-reach.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import { recordBytes, type Sender } from './sender.ts';
 import { rowOf, type Slot, type SlotPosition, type SlotView, type Store } from './store.ts';
+import type { StageTracing } from './tracing/tracing.ts';
 
 /** Parts of the scheme that a test switches off, one at a time, to show that it turns red without them. */
 export interface Guards {
@@ -30,6 +31,8 @@ export interface PartitionContext {
   readonly runtime: RuntimeSettings;
   readonly partitionsOf: (topic: string) => number;
   readonly guards: Guards;
+  /** Absent while tracing is off. */
+  readonly tracing?: StageTracing | undefined;
   readonly onFolded: (records: readonly FoldedRecord[]) => void;
   /** Calls whose batch is saved: the process commits at once, and then makes them. */
   readonly onCalls: (partition: number, calls: readonly PendingCall[]) => Promise<void>;
@@ -65,7 +68,8 @@ export async function openPartition(
   slot: Slot,
   log: { readonly committed: bigint; readonly start: bigint },
 ): Promise<OpenPartition> {
-  const { stage, store, codec, sender, clock, runtime } = context;
+  const { stage, store, codec, sender, clock, runtime, tracing } = context;
+  const traceparentOf = tracing?.traceparentOf(slot.partition);
   const closed = new AbortController();
 
   /** Runs a step again until what it needs is in reach. */
@@ -166,6 +170,7 @@ export async function openPartition(
   };
 
   const handleChunk = async (records: readonly IncomingRecord[]): Promise<Handled> => {
+    const startedAt = clock.now();
     const inputs = await prepare(records);
     if (inputs === undefined) return 'reopen';
     const folded = foldRecords(
@@ -178,6 +183,7 @@ export async function openPartition(
         partitionsOf: context.partitionsOf,
         liveFrom: log.committed,
         watermarks: context.guards.watermarks,
+        traceparentOf,
       },
       position,
       inputs,
@@ -212,6 +218,7 @@ export async function openPartition(
     breaker = watched;
     remember(folded);
     context.onFolded(folded.records);
+    tracing?.saved(slot.partition, folded.traced, startedAt);
     if (folded.calls.length > 0) await context.onCalls(slot.partition, folded.calls);
     return 'handled';
   };

@@ -16,6 +16,7 @@ import type { RuntimeSettings } from './runtime-settings.ts';
 import type { Sender } from './sender.ts';
 import type { Store } from './store.ts';
 import { type OpenTable, openTable } from './tables.ts';
+import type { StageTracing } from './tracing/tracing.ts';
 
 /** What the shell tells of a running stage, for metrics. */
 export interface StageObserver {
@@ -40,6 +41,8 @@ export interface StageOptions {
   readonly guards?: Guards;
   /** Gives up what the start waits for: it then rejects. */
   readonly stop?: AbortSignal;
+  /** Absent while tracing is off. */
+  readonly tracing?: StageTracing | undefined;
 }
 
 /** What is left in a partition, as far as its last batch told. */
@@ -158,6 +161,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       return count;
     },
     guards: options.guards ?? { fence: true, watermarks: true },
+    tracing: options.tracing,
     onFolded: (records) => observer.folded(stage, records),
     async onCalls(partition, pending) {
       // Uncommitted, a call would be made again after the store lost its newest writes. Where the partition goes to another
@@ -317,12 +321,15 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
 }
 
 /** Makes provider calls, a bounded number at once, and puts their answers on the stage's own topic. */
-function createCalls({ stage, codec, sender, runtime, perform, log }: StageOptions) {
+function createCalls({ stage, codec, sender, runtime, perform, log, tracing }: StageOptions) {
   const waiting: { readonly partition: number; readonly pending: PendingCall }[] = [];
   const running = new Set<Promise<void>>();
 
-  const run = async (partition: number, { id, rootId, causeId, call }: PendingCall): Promise<void> => {
+  const run = async (partition: number, pending: PendingCall): Promise<void> => {
+    const { id, rootId, causeId, call } = pending;
+    const span = tracing?.call(pending);
     const answer = await perform(call.request);
+    span?.end(answer);
     try {
       const value = call.answer(answer);
       const record: OutgoingRecord = {
@@ -331,6 +338,7 @@ function createCalls({ stage, codec, sender, runtime, perform, log }: StageOptio
         key: Buffer.from(stage.input.key(value), 'utf8'),
         value: codec.encode(stage.input, value),
         header: formatHeader({ rootId, causeId, call: { id } }),
+        ...(span !== undefined && { traceparent: span.traceparent }),
       };
       await sender.send([record]);
     } catch (error) {
