@@ -14,11 +14,11 @@ export const shellMetrics = {
   },
   signalbox_lag_records: {
     labels: ['stage', 'partition'],
-    help: 'Records left in a partition that this process owns, as its last batch told; without one, none.',
+    help: 'Records left in a partition that this process owns, as its last batch told, or a look at the log since.',
   },
   signalbox_lag_seconds: {
     labels: ['stage', 'partition'],
-    help: 'Age of the oldest record left: of the first one of the batch in work, else of the last one handled; 0 when none is left.',
+    help: 'Age of the oldest record left; between two batches that of the last one handled; 0 when none is left.',
   },
   signalbox_hop_seconds: {
     labels: ['stage'],

@@ -456,6 +456,40 @@ describe('how it does', () => {
     expect(lags[0]).toEqual([{ partition: 0, records: 2n, since: at }]);
   });
 
+  test('knows what is left of a partition that no batch comes from, since when, and that it is stuck', async () => {
+    const world = await stageWorld({ partitions: 2, runtime: { lagMs: 1_000 } });
+    const mine = await world.start();
+    const bus: CountingProcess['bus'] = {
+      ...mine.bus,
+      join: (group, topic, owner) =>
+        mine.bus.join(group, topic, { ...owner, batch: () => new Promise(() => undefined) }),
+    };
+    const running = await world.run({ on: { ...mine, bus } });
+    await world.ask(count('a'), count('a'), count('a'));
+    await world.pass(2_500);
+    const [first] = world.asked();
+    const { lags, stuckSince } = running.health();
+    expect(lags).toEqual([
+      { partition: 0, records: 3n, since: first?.at },
+      { partition: 1, records: 0n, since: undefined },
+    ]);
+    expect(stuckSince).toBeGreaterThanOrEqual(first?.at ?? 0);
+    expect(stuckSince).toBeLessThan(world.simulation.now() - 1_000);
+  });
+
+  test('counts what came in while a batch takes long', async () => {
+    const world = await stageWorld({ runtime: { lagMs: 1_000 } });
+    const mine = await world.start();
+    const store: CountingProcess['store'] = { ...mine.store, save: () => new Promise(() => undefined) };
+    const running = await world.run({ on: { ...mine, store } });
+    await world.ask(count('a'));
+    await world.pass(1_500);
+    await world.ask(count('a'), count('b'));
+    await world.pass(2_500);
+    const [first] = world.asked();
+    expect(running.health().lags).toEqual([{ partition: 0, records: 3n, since: first?.at }]);
+  });
+
   test('counts the commits that its group did not take', async () => {
     const world = await stageWorld();
     const mine = await world.start();

@@ -9,6 +9,7 @@ import type { Codec } from './codec.ts';
 import { type FoldedRecord, isUnavailable } from './fold.ts';
 import { formatHeader } from './header.ts';
 import { inReach } from './in-reach.ts';
+import { type Lag, lookAtLags, noLag, recordsLeft } from './lag.ts';
 import type { Log } from './log.ts';
 import { partitionCounts } from './partition-counts.ts';
 import { type Guards, type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
@@ -45,7 +46,7 @@ export interface StageOptions {
   readonly tracing?: StageTracing | undefined;
 }
 
-/** What is left in a partition, as far as its last batch told. */
+/** What is left in a partition, as its last batch or a later look at the log told. */
 export interface PartitionLag {
   readonly partition: number;
   readonly records: bigint;
@@ -86,9 +87,7 @@ const waitingToldMs = 30_000;
 
 interface Held {
   readonly open: OpenPartition;
-  movedAt: number;
-  lag: bigint;
-  lagSince: number | undefined;
+  readonly lag: Lag;
 }
 
 /** Starts a stage: reads its tables whole, then joins its group. Throws `topic-missing`. */
@@ -171,7 +170,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
           await commit();
           return await calls.start(partition, pending, () => {
             const mine = held.get(partition);
-            if (mine !== undefined) mine.movedAt = clock.now();
+            if (mine !== undefined) mine.lag.movedAt = clock.now();
           });
         } catch (error) {
           if (!isUnavailable(error)) throw error;
@@ -201,7 +200,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       // Asked at each assignment: a rebuild may have put another generation in use.
       const { inUse } = await inReach(() => store.generations({ stage: stage.name, partition }), patience);
       const open = await openPartition(context, { stage: stage.name, partition, generation: inUse }, position);
-      held.set(partition, { open, movedAt: clock.now(), lag: 0n, lagSince: undefined });
+      held.set(partition, { open, lag: noLag(open.next(), clock.now()) });
       log.debug({ stage: stage.name, partition, offset: String(open.next()) }, 'partition opened');
       return open.next();
     },
@@ -212,9 +211,9 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       if (stopping.signal.aborted) await leaving.promise;
       if (mine === undefined || stopping.signal.aborted) return first;
       const started = clock.now();
-      if (mine.lag === 0n) mine.movedAt = started;
-      mine.lag = batch.end - first;
-      mine.lagSince = batch.records[0]?.at;
+      const { lag } = mine;
+      if (recordsLeft(lag) === 0n) lag.movedAt = started;
+      Object.assign(lag, { next: first, end: batch.end, since: batch.records[0]?.at });
       const handled = await track(mine.open.handle(batch.records));
       observer.batch(stage, partition, batch, clock.now() - started);
       if (handled === 'reopen') {
@@ -225,9 +224,8 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
         }
         return mine.open.next();
       }
-      mine.movedAt = clock.now();
-      mine.lag = batch.end - batch.next;
-      mine.lagSince = batch.records.at(-1)?.at;
+      // A look meanwhile may have found a later end.
+      Object.assign(lag, { next: batch.next, since: batch.records.at(-1)?.at, movedAt: clock.now() });
       // A batch may end in control records: they belong to no record, but were passed.
       const next = mine.open.next();
       if (next < batch.next && !stopping.signal.aborted) return batch.next;
@@ -274,24 +272,38 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     }
   })();
 
-  const ended = Promise.race([membership.ended, ticking.then(() => membership.ended)]);
+  const watchingLags = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(runtime.lagMs, stopping.signal);
+      if (stopping.signal.aborted) return;
+      try {
+        const lags = new Map([...held].map(([partition, { lag }]) => [partition, lag]));
+        await lookAtLags({ bus, topic: input.name, now: clock.now }, lags);
+      } catch (error) {
+        // Who waits for the log says so; what was known of the lag still is.
+        if (!isUnavailable(error)) throw error;
+      }
+    }
+  };
+
+  const ended = Promise.race([membership.ended, Promise.all([ticking, watchingLags()]).then(() => membership.ended)]);
   log.info({ stage: stage.name }, 'stage started');
 
   return {
     ended,
     health() {
       const { joined, heartbeatAt, partitions } = membership.health();
-      const stuck = [...held.values()].filter(({ lag }) => lag > 0n).map(({ movedAt }) => movedAt);
+      const stuck = [...held.values()].filter(({ lag }) => recordsLeft(lag) > 0n).map(({ lag }) => lag.movedAt);
       return {
         stage: stage.name,
         ready: joined,
         heartbeatAt,
         partitions,
         lags: [...held]
-          .map(([partition, { lag, lagSince }]) => ({
+          .map(([partition, { lag }]) => ({
             partition,
-            records: lag,
-            since: lag > 0n ? lagSince : undefined,
+            records: recordsLeft(lag),
+            since: recordsLeft(lag) > 0n ? lag.since : undefined,
           }))
           .toSorted((a, b) => a.partition - b.partition),
         tableRows: new Map([...opened].map(([name, { size }]) => [name, size()])),

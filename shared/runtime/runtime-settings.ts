@@ -12,6 +12,7 @@ export const config = defineConfig('RUNTIME', {
   commitMs: ms(50, 60_000).default(1_000).describe('Time between commits of offsets to the group.'),
   fenceCheckMs: ms(100, 600_000).default(5_000).describe('Time after which an idle partition compares its fence.'),
   tickMs: ms(5, 10_000).default(100).describe('How often timers, commits and idle partitions are looked at.'),
+  lagMs: ms(100, 600_000).default(10_000).describe('How often the log is asked what is left, for metrics and probes.'),
   dueTimers: count(1, 10_000).default(200).describe('Due timers sent at once for each partition.'),
   timerRepeatMs: ms(1_000, 600_000)
     .default(30_000)
