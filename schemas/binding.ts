@@ -4,7 +4,7 @@ import { AgentUid, BindingName, ConnectionId } from './ids.ts';
 import { rowKey } from './row-key.ts';
 
 /** Which facts pass: all of them, or those for which the CEL expression over `binding` and `signal` is true. */
-export const Filters = z.strictObject({ cel: z.string().trim().min(1).max(4_000).optional() });
+export const Filters = z.strictObject({ cel: z.string().min(1).max(4_000).optional() });
 export type Filters = z.infer<typeof Filters>;
 
 /** What a group message that addresses nobody does. */

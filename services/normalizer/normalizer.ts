@@ -5,6 +5,7 @@ import { type RawProviderFact, rawProviderFacts } from '../../schemas/raw-provid
 import { publicConfig } from '../../shared/connection.ts';
 import { BusError } from '../../shared/errors.ts';
 import { type AnyProvider, issuesOf, type Normalization, type ProviderFact, readBody } from '../../shared/provider.ts';
+import { safeParse } from '../../shared/safe-parse.ts';
 import { defineStage, type Effect, emit, type Message, outcome, reject } from '../../shared/stage/index.ts';
 import { bodyText } from './body.ts';
 import { config } from './config.ts';
@@ -83,7 +84,7 @@ function emitFacts(
   const eventKey = eventId ?? message.id;
   const effects: Effect[] = [];
   for (const [number, fact] of facts.entries()) {
-    const whole = NormalizedFact.safeParse({
+    const whole = safeParse(NormalizedFact, {
       ...fact,
       connectionId,
       provider,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Topic } from '../../schemas/define.ts';
 import { BusError } from '../errors.ts';
 import { jsonSchemaText, subjectOf } from '../json-schema.ts';
+import { safeParse } from '../safe-parse.ts';
 import type { SchemaRegistry } from './schema-registry.ts';
 
 /** What the bytes of a record turned out to be. `unknown-type`: a member of the union that this reader is older than. */
@@ -48,9 +49,9 @@ export async function createCodec(options: {
       if (!(cause instanceof SyntaxError)) throw cause;
       return { type: 'poison', code: 'frame-invalid', details: { problem: 'not JSON' } };
     }
-    if (isNewerType(topic.value, json)) return { type: 'unknown-type' };
-    const parsed = topic.value.safeParse(json);
+    const parsed = safeParse(topic.value, json);
     if (parsed.success) return { type: 'value', value: parsed.data };
+    if (isNewerType(topic.value, json)) return { type: 'unknown-type' };
     return { type: 'poison', code: 'contract-violated', details: issueDetails(parsed.error) };
   };
 
@@ -58,7 +59,7 @@ export async function createCodec(options: {
     encode(topic, value) {
       const id = ids.get(topic.name);
       if (id === undefined) throw new BusError('schema-missing', { topic: topic.name });
-      const parsed = topic.value.safeParse(value);
+      const parsed = safeParse(topic.value, value);
       if (!parsed.success)
         throw new BusError('contract-violated', { topic: topic.name, ...issueDetails(parsed.error) });
       const json = JSON.stringify(parsed.data);

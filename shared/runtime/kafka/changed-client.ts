@@ -1,9 +1,9 @@
 // What of kafkajs is replaced, before anything else loads it: some of its parts keep what they load for good. Whoever imports
 // kafkajs imports this first.
 import { createRequire } from 'node:module';
+import { crc32c } from '@node-rs/crc32';
 import { type ConnectionClass, overrideConnection, overrideRequestQueue, type RequestQueueClass } from './overrides.ts';
 import {
-  type Checksum,
   type Encoded,
   exactProduceRequest,
   exactRequestFrame,
@@ -25,10 +25,9 @@ function replace<Original, Changed>(name: string, change: (original: Original) =
 
 const Encoder = internals('kafkajs/src/protocol/encoder') as new (size: number) => Encoded;
 const wrap = (bytes: Buffer): Encoded => Object.assign(new Encoder(0), { buf: bytes, offset: bytes.length });
-const checksum = internals('kafkajs/src/protocol/recordBatch/crc32C') as Checksum;
 
 replace('kafkajs/src/protocol/requests/produce/v3/request', (upstream: ProduceRequest) =>
-  exactProduceRequest(upstream, wrap, checksum),
+  exactProduceRequest(upstream, wrap, crc32c),
 );
 replace('kafkajs/src/protocol/request', () => exactRequestFrame(wrap));
 replace('kafkajs/src/producer/groupMessagesPerPartition', () => groupByPartition);

@@ -52,7 +52,7 @@ export type RequestFrame = (framed: {
 /** Puts bytes into an encoder of kafkajs. */
 export type Wrap = (bytes: Buffer) => Encoded;
 
-/** Computes the checksum of a batch. */
+/** Computes the CRC-32C of a batch. */
 export type Checksum = (bytes: Buffer) => number;
 
 // Of a batch, from its first offset to its number of records; what the checksum is of begins with the attributes.
