@@ -73,6 +73,10 @@ chaos: setup ## disturb real processes while a checker counts (SEED=n FACTS=n FA
 chaos-short: setup ## of the tests, a short form of it, and what turns it red without each guard
 	@vitest run --project chaos
 
+.PHONY: takeover
+takeover: setup ## measure how soon others go on where one ends (REPEATS=n RATE=n COPIES=n SESSION_MS=n SEED=n)
+	@node --disable-warning=TimeoutNegativeWarning test/takeover/takeover.ts
+
 .PHONY: up
 up: setup ## run the whole product until Ctrl-C; its data survives
 	@$(signalbox) up

@@ -7,6 +7,8 @@ export type Target = { readonly atLeast: number } | { readonly atMost: number };
 export interface Results {
   readonly add: (figure: string, value: number | undefined, unit: string, target?: Target) => void;
   readonly table: () => string;
+  /** How many figures are not what they should be. */
+  readonly missed: () => number;
 }
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
@@ -17,6 +19,7 @@ const isMet = (value: number, target: Target): boolean =>
 /** Writes each figure as a line of JSON to a file, and all of them as a table. What could not be measured is left out. */
 export function createResults(file: string): Results {
   const rows: (readonly string[])[] = [];
+  let missed = 0;
   writeFileSync(file, '');
   return {
     add(figure, value, unit, target) {
@@ -25,8 +28,10 @@ export function createResults(file: string): Results {
       appendFileSync(file, `${JSON.stringify({ figure, value: rounded, unit })}\n`);
       const wanted = target === undefined ? '' : 'atLeast' in target ? `≥ ${target.atLeast}` : `≤ ${target.atMost}`;
       const verdict = target === undefined ? '' : isMet(value, target) ? 'ok' : 'missed';
+      if (verdict === 'missed') missed++;
       rows.push([figure, shown(value), unit, wanted, verdict]);
     },
+    missed: () => missed,
     table() {
       const all = [['figure', 'value', 'unit', 'target', ''], ...rows];
       const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => (row[column] ?? '').length)));

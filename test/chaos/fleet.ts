@@ -8,6 +8,8 @@ export interface Copy {
   readonly services: readonly string[];
   readonly child: ChildProcess;
   readonly ended: Promise<Ran>;
+  /** Where its probes and metrics are; undefined until its services run. */
+  readonly probeUrl: () => string | undefined;
   /** What its end means: that somebody asked for it, or that it could not go on. */
   fate: 'running' | 'killed' | 'leaving';
 }
@@ -21,6 +23,8 @@ export interface Fleet {
   readonly freeze: (copy: Copy, ms: number) => Promise<void>;
   /** Asks it to stop. */
   readonly remove: (copy: Copy) => void;
+  /** Kills it or asks it to stop, for good; resolves when it is gone. */
+  readonly end: (copy: Copy, signal: 'SIGKILL' | 'SIGTERM') => Promise<void>;
   /** How often copies could not go on, by reason. */
   readonly ownEnds: ReadonlyMap<string, number>;
   /** Copies that were asked to stop and did not end with 0, and what they said. */
@@ -79,7 +83,11 @@ export function createFleet(options: {
     const { child, ended } = start(['run', ...services], {
       settings: { SIGNALBOX_LOG_LEVEL: 'warn', KAFKA_CLIENT_ID: name, ...options.settings },
     });
-    const copy: Copy = { name, services, child, ended, fate: 'running' };
+    let probeUrl: string | undefined;
+    child.stderr?.on('data', (part: string) => {
+      probeUrl ??= /Probes: +(http:\S+)\/readyz/.exec(part)?.[1];
+    });
+    const copy: Copy = { name, services, child, ended, probeUrl: () => probeUrl, fate: 'running' };
     copies.add(copy);
     void watch(copy);
     return copy;
@@ -124,6 +132,12 @@ export function createFleet(options: {
     },
     remove(copy) {
       void leave(copy);
+    },
+    async end(copy, signal) {
+      if (signal === 'SIGTERM') return leave(copy);
+      copy.fate = 'killed';
+      copy.child.kill('SIGKILL');
+      await copy.ended;
     },
     ownEnds,
     badStops,
