@@ -155,19 +155,24 @@ test('services are looked at when somebody asks, and a lost partition has no lin
     ],
     tableRows: new Map(),
     failedCommits: 2,
+    rejectsInARow: 4,
+    breakerOpen: false,
     stuckSince: now - 9_000,
   };
   let present = health;
   metrics.watch({ name: 'counting', health: () => present, tableRows: () => new Map([['rules', 5]]), unsent: () => 6 });
   metrics.watch({ name: 'ingress', tableRows: () => new Map(), unsent: () => 0 });
-  const watched = /^signalbox_(lag_\w+|stage_\w+|heartbeat_seconds|commits_failed_total|table_rows|sender_records)\{/;
+  const watched =
+    /^signalbox_(lag_\w+|stage_\w+|heartbeat_seconds|commits_failed_total|rejects_in_a_row|breaker_open|table_rows|sender_records)\{/;
   expect(linesOf(await metrics.text(), watched).toSorted()).toEqual([
+    'signalbox_breaker_open{stage="counting"} 0',
     'signalbox_commits_failed_total{stage="counting"} 2',
     'signalbox_heartbeat_seconds{stage="counting"} 2',
     'signalbox_lag_records{stage="counting",partition="3"} 7',
     'signalbox_lag_records{stage="counting",partition="4"} 0',
     'signalbox_lag_seconds{stage="counting",partition="3"} 9',
     'signalbox_lag_seconds{stage="counting",partition="4"} 0',
+    'signalbox_rejects_in_a_row{stage="counting"} 4',
     'signalbox_sender_records{stage="counting"} 6',
     'signalbox_sender_records{stage="ingress"} 0',
     'signalbox_stage_partitions{stage="counting"} 2',
@@ -175,8 +180,10 @@ test('services are looked at when somebody asks, and a lost partition has no lin
     'signalbox_stage_stuck_seconds{stage="counting"} 9',
     'signalbox_table_rows{stage="counting",table="rules"} 5',
   ]);
-  present = { ...health, ready: false, partitions: [], lags: [], stuckSince: undefined };
-  expect(linesOf(await metrics.text(), /^signalbox_(lag_\w+|stage_\w+|commits_failed_total)\{/).toSorted()).toEqual([
+  present = { ...health, ready: false, partitions: [], lags: [], stuckSince: undefined, breakerOpen: true };
+  const left = /^signalbox_(lag_\w+|stage_\w+|breaker_open|commits_failed_total)\{/;
+  expect(linesOf(await metrics.text(), left).toSorted()).toEqual([
+    'signalbox_breaker_open{stage="counting"} 1',
     'signalbox_commits_failed_total{stage="counting"} 2',
     'signalbox_stage_partitions{stage="counting"} 0',
     'signalbox_stage_ready{stage="counting"} 0',

@@ -36,6 +36,14 @@ export const shellMetrics = {
   },
   signalbox_heartbeat_seconds: { labels: ['stage'], help: 'Time since the group answered the last heartbeat.' },
   signalbox_commits_failed_total: { labels: ['stage'], help: 'Commits of offsets that the group did not take.' },
+  signalbox_rejects_in_a_row: {
+    labels: ['stage'],
+    help: 'Messages rejected in a row for a fault of ours, in the partition that has most; at RUNTIME_REJECTS_IN_A_ROW the stage stops.',
+  },
+  signalbox_breaker_open: {
+    labels: ['stage'],
+    help: 'Whether the stage has stopped before it rejected all that comes: 1 or 0. Its process ends, and shows this for a while.',
+  },
   signalbox_table_rows: { labels: ['stage', 'table'], help: 'Rows of a configuration table in memory.' },
   signalbox_sender_records: { labels: ['stage'], help: 'Records that wait to be sent, or for the answer of the log.' },
   signalbox_batch_records: { labels: ['stage'], help: 'Records in one fetched batch.' },
@@ -50,7 +58,7 @@ export interface WatchedService {
   readonly name: string;
   readonly health?: () => Pick<
     StageHealth,
-    'ready' | 'heartbeatAt' | 'partitions' | 'lags' | 'failedCommits' | 'stuckSince'
+    'ready' | 'heartbeatAt' | 'partitions' | 'lags' | 'failedCommits' | 'rejectsInARow' | 'breakerOpen' | 'stuckSince'
   >;
   readonly tableRows: () => ReadonlyMap<string, number>;
   /** Records that its sender has not sent yet. */
@@ -173,6 +181,8 @@ function lookAt(
   const partitions = gauge('signalbox_stage_partitions');
   const stuck = gauge('signalbox_stage_stuck_seconds');
   const heartbeat = gauge('signalbox_heartbeat_seconds');
+  const rejects = gauge('signalbox_rejects_in_a_row');
+  const breaker = gauge('signalbox_breaker_open');
   const tableRows = gauge('signalbox_table_rows');
   const unsent = gauge('signalbox_sender_records');
   const failedCommits = new Counter(options('signalbox_commits_failed_total'));
@@ -191,6 +201,8 @@ function lookAt(
       heartbeat.set({ stage }, secondsSince(health.heartbeatAt, now()));
       stuck.set({ stage }, secondsSince(health.stuckSince, now()));
       failedCommits.inc({ stage }, health.failedCommits);
+      rejects.set({ stage }, health.rejectsInARow);
+      breaker.set({ stage }, health.breakerOpen ? 1 : 0);
       for (const { partition, records, since } of health.lags) {
         lagRecords.set({ stage, partition }, Number(records));
         lagSeconds.set({ stage, partition }, secondsSince(since, now()));

@@ -53,6 +53,8 @@ export interface OpenPartition {
   /** Compares the fence in the store with the one that was last written here. */
   readonly checkFence: () => Promise<Handled>;
   readonly idleSince: () => number;
+  /** Messages rejected in a row for a fault of ours. */
+  readonly rejectsInARow: () => number;
   /** Running work ends after the records that are in hand; the rest of the batch stays in the log. */
   readonly finish: () => void;
   /** Running work stops at its next step. */
@@ -227,6 +229,7 @@ export async function openPartition(
     next: () => next,
     committable: () => (next > log.committed ? next : log.committed),
     idleSince: () => idleSince,
+    rejectsInARow: () => breaker.inARow,
     close: () => closed.abort(),
     finish() {
       finishing = true;

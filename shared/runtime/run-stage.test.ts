@@ -430,6 +430,8 @@ describe('how it does', () => {
       lags: [0, 1].map((partition) => ({ partition, records: 0n, since: undefined })),
       tableRows: new Map(),
       failedCommits: 0,
+      rejectsInARow: 0,
+      breakerOpen: false,
       stuckSince: undefined,
     });
     await world.stop(running);
@@ -605,11 +607,16 @@ describe('what it cannot do without', () => {
     const world = await stageWorld({ runtime: { rejectsInARow: 3 } });
     const fault: Ask = { type: 'throw', key: 'a' };
     const running = await world.run();
-    await world.ask(fault, fault, count('a', 1), fault, fault, fault);
+    await world.ask(fault, fault);
+    await world.until(() => running.health().rejectsInARow === 2);
+    expect(running.health().breakerOpen).toBe(false);
+    await world.ask(count('a', 1), fault, fault, fault);
     await expect(settle(world.simulation, running.ended)).rejects.toMatchObject({ code: 'too-many-rejects' });
     const rejected = world.values(deadLetters).map(({ offset }) => Number(offset));
-    expect([running.health().ready, emitted(world), rejected.every((offset) => offset < 5)]).toEqual([
+    const { ready, breakerOpen } = running.health();
+    expect([ready, breakerOpen, emitted(world), rejected.every((offset) => offset < 5)]).toEqual([
       false,
+      true,
       ['a1'],
       true,
     ]);

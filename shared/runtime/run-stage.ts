@@ -66,6 +66,10 @@ export interface StageHealth {
   readonly tableRows: ReadonlyMap<string, number>;
   /** Commits that the group did not take, since the start. */
   readonly failedCommits: number;
+  /** Messages rejected in a row for a fault of ours, in the partition that has most of them. */
+  readonly rejectsInARow: number;
+  /** Whether there were so many that the stage has stopped. */
+  readonly breakerOpen: boolean;
   /** Partitions with records left that have not moved, since when (epoch milliseconds). */
   readonly stuckSince: number | undefined;
 }
@@ -128,6 +132,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
 
   let membership: Membership | undefined;
   let failedCommits = 0;
+  let breakerOpen = false;
   const calls = createCalls(options);
 
   const commit = async (): Promise<void> => {
@@ -214,7 +219,10 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       const { lag } = mine;
       if (recordsLeft(lag) === 0n) lag.movedAt = started;
       Object.assign(lag, { next: first, end: batch.end, since: batch.records[0]?.at });
-      const handled = await track(mine.open.handle(batch.records));
+      const handled = await track(mine.open.handle(batch.records)).catch((error: unknown) => {
+        breakerOpen ||= error instanceof BusError && error.code === 'too-many-rejects';
+        throw error;
+      });
       observer.batch(stage, partition, batch, clock.now() - started);
       if (handled === 'reopen') {
         if (held.get(partition) === mine && !stopping.signal.aborted) {
@@ -308,6 +316,8 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
           .toSorted((a, b) => a.partition - b.partition),
         tableRows: new Map([...opened].map(([name, { size }]) => [name, size()])),
         failedCommits,
+        rejectsInARow: Math.max(0, ...[...held.values()].map(({ open }) => open.rejectsInARow())),
+        breakerOpen,
         stuckSince: stuck.length === 0 ? undefined : Math.min(...stuck),
       };
     },

@@ -24,6 +24,9 @@ export const config = defineConfig('RUNTIME', {
     .describe(
       'Messages of a partition rejected in a row for a fault of ours, at which a stage stops before it sends them; 0 never stops.',
     ),
+  breakerShownMs: ms(0, 600_000)
+    .default(30_000)
+    .describe('Time that a process which stopped for too many rejects still shows it to whoever asks for metrics.'),
   stopMs: ms(100, 600_000)
     .default(8_000)
     .describe('Time that a graceful stop may take before the process ends anyway.'),

@@ -42,7 +42,7 @@ const exprOf = (text: string): string =>
 
 // What an expression is made of beside metrics; a word that is neither is found as a metric that nobody declares.
 const language = new Set(
-  'sum min max rate increase deriv changes absent time histogram_quantile min_over_time and or unless offset'.split(
+  'sum min max rate increase deriv changes absent time histogram_quantile min_over_time max_over_time and or unless offset'.split(
     ' ',
   ),
 );

@@ -113,7 +113,7 @@ test('a stage that would reject all that comes stops before it does, says why an
   await bus.produce(Array.from({ length: 8 }, () => record));
   const known = (await letters()).length;
 
-  const limited = { ...settings, RUNTIME_REJECTS_IN_A_ROW: '5' };
+  const limited = { ...settings, RUNTIME_REJECTS_IN_A_ROW: '5', RUNTIME_BREAKER_SHOWN_MS: '0' };
   for (const _ of ['first', 'again']) {
     const { code, err } = await start(['run', 'normalizer'], { settings: limited }).ended;
     expect(code).toBe(1);

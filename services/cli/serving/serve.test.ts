@@ -113,3 +113,31 @@ test('what runs already is stopped well when a stop comes before all are started
   expect(await ended).toEqual({ type: 'stopped' });
   expect(left.mock.calls).toEqual([['signalbox.normalizer']]);
 });
+
+test('a process whose circuit breaker opened shows it until somebody stops it', async () => {
+  const stop = new AbortController();
+  const ports = await portsOf(() => ({}));
+  const bus = await ports.bus();
+  const unknown = Buffer.from([0, 0, 0, 255, 255, ...Buffer.from('{}')]);
+  const record = { topic: 'raw-provider-facts', partition: 0, key: Buffer.from('a'), value: unknown };
+  await bus.produce([record, record]);
+  const shown = Promise.withResolvers<string>();
+  const ended = serve({
+    names: ['normalizer'],
+    environment: { ...environment, RUNTIME_REJECTS_IN_A_ROW: '2' },
+    openPorts: () => ports,
+    clock: systemClock,
+    stop: stop.signal,
+    log: silentLog,
+    onStarted: async ({ probeUrl }) => {
+      await vi.waitFor(async () => {
+        const text = await (await fetch(`${probeUrl}/metrics`)).text();
+        expect(text).toContain('signalbox_breaker_open{stage="normalizer"} 1');
+        shown.resolve(`${(await fetch(`${probeUrl}/readyz`)).status}`);
+      });
+    },
+  });
+  expect(await shown.promise).toBe('503');
+  stop.abort();
+  expect(await ended).toMatchObject({ type: 'failed', error: { code: 'too-many-rejects' } });
+});

@@ -1,4 +1,5 @@
 import { readConfig } from '../../../shared/config.ts';
+import { BusError } from '../../../shared/errors.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type Environment, readDeploymentSettings } from '../../../shared/runtime/connection-settings.ts';
 import { createLog, type Log } from '../../../shared/runtime/log.ts';
@@ -16,6 +17,10 @@ import { closeWorld, openWorld, type World } from './open-world.ts';
 import { type StartedServices, startServices } from './start-services.ts';
 
 const closeMs = 2_000;
+
+/** It needs a person, who hears of it by what the process shows: started anew, it would show nothing of it. */
+const isBreaker = (end: ProcessEnd): boolean =>
+  end.type === 'failed' && end.error instanceof BusError && end.error.code === 'too-many-rejects';
 
 /** What runs, for whoever waits for it. */
 export interface Serving extends StartedServices {
@@ -97,6 +102,7 @@ export async function serve(options: {
         log,
         exitNow: (code) => process.exit(code),
       });
+      if (isBreaker(ended)) await clock.sleep(runtime.breakerShownMs, startLimit.signal);
       return ended;
     } finally {
       // What is left of an unanswered request is nobody's any more: the services have stopped.
