@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Connection } from '../../schemas/connection.ts';
 import { sealConnection } from '../../shared/connection.ts';
@@ -309,6 +310,18 @@ describe('the log', () => {
       },
       { level: 'debug', ms: expect.any(Number), message: 'webhook unknown' },
     ]);
+  });
+
+  test('says how long a request took', async () => {
+    const slow = async () => {
+      await setTimeout(30);
+      return { partition: 3 };
+    };
+    const edge = edgeUnderTest({ publish: slow });
+    await edge.app.inject(ring('{}'));
+    const [line] = edge.lines;
+    expect(line?.ms).toBeGreaterThanOrEqual(25);
+    expect(line?.ms).toBeLessThan(5_000);
   });
 
   test('never has a secret, a signature, a header or anything of a body', async () => {
