@@ -8,7 +8,7 @@ import type { Received } from './receive.ts';
 
 /** The two ways in which the edge writes. Each resolves when the broker has the record, and rejects with a `BusError`. */
 export interface Writes {
-  readonly publish: (fact: RawProviderFact) => Promise<{ readonly partition: number }>;
+  readonly publish: (fact: RawProviderFact, traceparent?: string) => Promise<{ readonly partition: number }>;
   readonly decide: (decision: Decision) => Promise<unknown>;
 }
 

@@ -3,6 +3,7 @@ import Fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Connection } from '../../schemas/connection.ts';
 import type { AnyProvider } from '../../shared/provider.ts';
 import type { Log } from '../../shared/runtime/log.ts';
+import type { Tracing } from '../../shared/runtime/tracing/tracing.ts';
 import type { KeyRing } from '../../shared/sealing.ts';
 import type { Table } from '../../shared/stage/index.ts';
 import { createAnswers, type OnOutcome } from './answer.ts';
@@ -11,6 +12,7 @@ import { deliver, type Writes } from './deliver.ts';
 import { faultOf } from './fault.ts';
 import { firstHeaders } from './first-values.ts';
 import { createGate } from './gate.ts';
+import { outcomes } from './outcome.ts';
 import { receive } from './receive.ts';
 import { refuseConnection, serverOptions } from './server.ts';
 import { createTargets, type Target, type WebhookPath } from './target.ts';
@@ -26,11 +28,13 @@ export interface IngressOptions extends Writes {
   readonly log: Log;
   /** Hears of every request's end, in labels from closed sets. */
   readonly onOutcome?: OnOutcome;
+  /** Absent while tracing is off. */
+  readonly tracing?: Pick<Tracing, 'webhook'> | undefined;
 }
 
 /** Builds the edge: `POST /webhooks/v1/:handlerId/:instanceId/:kind`, and a constant 404 for everything else. */
 export function buildIngress(options: IngressOptions): FastifyInstance {
-  const { settings, now, log, publish, decide } = options;
+  const { settings, now, log, publish, decide, tracing } = options;
   const onOutcome = options.onOutcome ?? (() => undefined);
   const targets = createTargets(options);
   const gate = createGate({
@@ -114,7 +118,21 @@ export function buildIngress(options: IngressOptions): FastifyInstance {
         };
         const configs = targets.configsOf(target);
         const received = receive(webhook, { ...target, configs }, { id, now: now() });
-        const ended = await deliver(received, { bytes: webhook.body.length, gate, publish, decide });
+        // Only what is genuine is told: others could fill the queue of spans.
+        const span = received.type === 'fact' ? tracing?.webhook(id) : undefined;
+        const ended = await deliver(received, {
+          bytes: webhook.body.length,
+          gate,
+          publish: span === undefined ? publish : (fact) => publish(fact, span.traceparent),
+          decide,
+        });
+        span?.end({
+          provider: target.provider.name,
+          connectionId: target.connection.id,
+          startedAt: now() - reply.elapsedTime,
+          status: outcomes[ended.outcome].status,
+          traceparent: webhook.headers.traceparent,
+        });
         return answer(reply, { ...fields, ...ended });
       } catch (error) {
         return answer(reply, { ...fields, outcome: 'failed', ...faultOf(error) });

@@ -142,6 +142,17 @@ test('a fact tells how long it took from the edge on, once a batch, where its id
   ]);
 });
 
+test('spans are counted by what became of them', async () => {
+  const metrics = createMetrics([stage], () => now);
+  metrics.spans('exported', 512);
+  metrics.spans('dropped', 3);
+  metrics.spans('dropped', 4);
+  expect(linesOf(await metrics.text(), /^signalbox_spans_total/)).toEqual([
+    'signalbox_spans_total{result="exported"} 512',
+    'signalbox_spans_total{result="dropped"} 7',
+  ]);
+});
+
 test('services are looked at when somebody asks, and a lost partition has no line any more', async () => {
   const metrics = createMetrics([stage], () => now);
   const health: StageHealth = {

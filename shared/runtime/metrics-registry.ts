@@ -3,6 +3,7 @@ import type { AnyStage } from '../stage/stage.ts';
 import { isWholeReject } from './circuit-breaker.ts';
 import type { FoldedRecord } from './fold.ts';
 import type { StageHealth, StageObserver } from './run-stage.ts';
+import type { SpanResult } from './tracing/open-tracing.ts';
 
 /** Every metric of the shell: its name, labels and meaning, for the reference page too. */
 export const shellMetrics = {
@@ -48,6 +49,10 @@ export const shellMetrics = {
   signalbox_sender_records: { labels: ['stage'], help: 'Records that wait to be sent, or for the answer of the log.' },
   signalbox_batch_records: { labels: ['stage'], help: 'Records in one fetched batch.' },
   signalbox_batch_seconds: { labels: ['stage'], help: 'Time to handle one fetched batch, sends and state included.' },
+  signalbox_spans_total: {
+    labels: ['result'],
+    help: 'Spans by what became of them: exported to the collector, or dropped since it was late or away.',
+  },
   signalbox_webhooks_total: { labels: ['provider', 'outcome'], help: 'Webhook requests by how they were answered.' },
 } as const;
 
@@ -69,6 +74,7 @@ export interface WatchedService {
 export interface Metrics {
   readonly observer: StageObserver;
   readonly webhook: (provider: string, outcome: string) => void;
+  readonly spans: (result: SpanResult, count: number) => void;
   /** Has a service looked at whenever the metrics are asked for. */
   readonly watch: (service: WatchedService) => void;
   readonly text: () => Promise<string>;
@@ -100,6 +106,7 @@ export function createMetrics(stages: readonly AnyStage[], now: () => number): M
     buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
   });
   const webhooks = new Counter(options('signalbox_webhooks_total'));
+  const spans = new Counter(options('signalbox_spans_total'));
 
   const declared = new Map(
     stages.map((stage) => [
@@ -128,6 +135,7 @@ export function createMetrics(stages: readonly AnyStage[], now: () => number): M
   return {
     watch: (service) => services.add(service),
     webhook: (provider, outcome) => webhooks.inc({ provider, outcome }),
+    spans: (result, count) => spans.inc({ result }, count),
     observer: {
       folded(stage, folded) {
         // Once a batch: finding a counter by its labels costs more than all else here.

@@ -8,7 +8,11 @@ import type { Sender } from './sender.ts';
 /** Writes single values of any topic: for the edge and the command line, which are no stages. */
 export interface Publisher {
   /** Resolves with the partition, when all in-sync replicas have the record. Null removes the key of a compacted topic. */
-  readonly publish: <V>(topic: Topic<V>, value: V) => Promise<{ readonly partition: number }>;
+  readonly publish: <V>(
+    topic: Topic<V>,
+    value: V,
+    more?: { readonly traceparent?: string | undefined },
+  ) => Promise<{ readonly partition: number }>;
   readonly remove: <V>(topic: Topic<V>, key: string) => Promise<{ readonly partition: number }>;
 }
 
@@ -36,15 +40,22 @@ export function createPublisher(options: {
     return count;
   };
 
-  const append = async (topic: string, key: string, value: Buffer | null) => {
+  const append = async (topic: string, key: string, value: Buffer | null, traceparent?: string) => {
     const partition = partitionOf(key, await countOf(topic));
-    const record: OutgoingRecord = { topic, partition, key: Buffer.from(key, 'utf8'), value };
+    const record: OutgoingRecord = {
+      topic,
+      partition,
+      key: Buffer.from(key, 'utf8'),
+      value,
+      ...(traceparent !== undefined && { traceparent }),
+    };
     await options.sender.send([record]);
     return { partition };
   };
 
   return {
-    publish: async (topic, value) => append(topic.name, topic.key(value), options.codec.encode(topic, value)),
+    publish: async (topic, value, more) =>
+      append(topic.name, topic.key(value), options.codec.encode(topic, value), more?.traceparent),
     remove: (topic, key) => append(topic.name, key, null),
   };
 }

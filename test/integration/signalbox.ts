@@ -23,7 +23,7 @@ export const settingsOf = ({ kafkaBrokers, redisUrl, schemaRegistryUrl }: Addres
   SCHEMA_REGISTRY_URL: schemaRegistryUrl,
 });
 
-const ours = /^(?:KAFKA|REDIS|SCHEMA_REGISTRY|SIGNALBOX|NODE_CHANNEL|FORCE_COLOR)/;
+const ours = /^(?:KAFKA|REDIS|SCHEMA_REGISTRY|SIGNALBOX|OTEL|NODE_CHANNEL|FORCE_COLOR)/;
 
 /** Starts `signalbox` as a process of its own, in an empty folder unless said otherwise, with these settings alone. */
 export function start(

@@ -11,6 +11,8 @@ import {
   superviseServices,
 } from '../../../shared/runtime/process.ts';
 import { config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
+import { openTracing } from '../../../shared/runtime/tracing/open-tracing.ts';
+import { readTracingSettings } from '../../../shared/runtime/tracing-settings.ts';
 import { stages } from '../../index.ts';
 import type { Ports } from '../context.ts';
 import { closeWorld, openWorld, type World } from './open-world.ts';
@@ -45,9 +47,11 @@ export async function serve(options: {
   const { names, environment, clock, stop } = options;
   const deployment = readDeploymentSettings(environment);
   const [runtime] = readConfig([runtimeConfig] as const, environment);
+  const traces = readTracingSettings(environment);
   const log = options.log ?? createLog(deployment.logLevel);
   const chosen = names.flatMap((name) => stages.get(name) ?? []);
   const metrics = createMetrics(chosen, clock.now);
+  const tracing = await openTracing(traces, { clock, log, onSpans: metrics.spans });
   let services: readonly RunningService[] | undefined;
   const starting: RunningService = {
     name: 'start',
@@ -84,6 +88,7 @@ export async function serve(options: {
         clock,
         log,
         metrics,
+        tracing,
         stop: startLimit.signal,
       });
       services = started.services;
@@ -107,7 +112,7 @@ export async function serve(options: {
     } finally {
       // What is left of an unanswered request is nobody's any more: the services have stopped.
       const closed = new AbortController();
-      const closing = closeWorld(world).then(() => closed.abort());
+      const closing = Promise.all([closeWorld(world), tracing?.close()]).then(() => closed.abort());
       await Promise.race([closing, clock.sleep(closeMs, closed.signal)]);
     }
   } catch (error) {

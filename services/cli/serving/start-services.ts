@@ -18,6 +18,7 @@ import { runStage } from '../../../shared/runtime/run-stage.ts';
 import { type RuntimeSettings, config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
 import { createSender, type Sender } from '../../../shared/runtime/sender.ts';
 import { openTable } from '../../../shared/runtime/tables.ts';
+import type { Tracing } from '../../../shared/runtime/tracing/tracing.ts';
 import { unlessStopped } from '../../../shared/runtime/unless-stopped.ts';
 import type { KeyRing } from '../../../shared/sealing.ts';
 import type { AnyStage } from '../../../shared/stage/stage.ts';
@@ -46,6 +47,8 @@ export interface ServiceOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Absent while tracing is off. */
+  readonly tracing: Tracing | undefined;
   /** Ends the start, whatever it waits for. */
   readonly stop: AbortSignal;
 }
@@ -149,6 +152,7 @@ async function startStage(
     log,
     observer: metrics.observer,
     stop,
+    tracing: options.tracing?.stage(stage),
   });
   metrics.watch({
     name: stage.name,
@@ -203,7 +207,7 @@ async function startIngress(options: ServiceOptions, codec: Codec, runtime: Runt
     providers,
     connections: accounts.table,
     keys,
-    publish: (fact) => publisher.publish(rawProviderFacts, fact),
+    publish: (fact, traceparent) => publisher.publish(rawProviderFacts, fact, { traceparent }),
     decide: async (decision) => {
       await publisher.publish(decisions, decision);
     },
@@ -211,6 +215,7 @@ async function startIngress(options: ServiceOptions, codec: Codec, runtime: Runt
     now: clock.now,
     log,
     onOutcome: ({ provider, outcome }) => metrics.webhook(provider, outcome),
+    tracing: options.tracing,
   });
   const url = await listening(() => server.listen({ host: settings.host, port: settings.port }), settings.port);
   metrics.watch({

@@ -35,6 +35,7 @@ export function openCollector(
   const { clock, log, onSpans } = world;
   const otlp = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: requestMs });
   let waiting = 0;
+  let closed = false;
   let toldAt = Number.NEGATIVE_INFINITY;
 
   const drop = (count: number, causedBy: string): void => {
@@ -65,12 +66,14 @@ export function openCollector(
 
   return {
     add(span) {
+      if (closed) return drop(1, 'stopped');
       // Counted here, with what is on its way: the processor counts only what has not left yet, and tells nobody.
       if (waiting >= queueSpans) return drop(1, 'queue full');
       waiting++;
       processor.onEnd(toReadable(span));
     },
     async close() {
+      closed = true;
       const stop = new AbortController();
       const flushed = processor.shutdown().then(
         () => stop.abort(),

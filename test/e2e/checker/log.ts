@@ -13,6 +13,7 @@ export interface LogRecord {
   readonly rootId?: string;
   /** `<topic>/<partition>/<offset>/<effect>` of the record that it was made from. */
   readonly from?: string;
+  readonly traceparent?: string;
 }
 
 /** All records of some topics, each topic in the order of its partitions and offsets. */
@@ -81,6 +82,7 @@ export async function readLog(
       for (const { offset, timestamp, key, value, headers } of messages) {
         if (BigInt(offset) >= end || BigInt(offset) < start) continue;
         const sb = headers?.sb;
+        const traceparent = headers?.traceparent?.toString();
         records.get(topic)?.push({
           topic,
           partition,
@@ -89,6 +91,7 @@ export async function readLog(
           key: key?.toString('utf8') ?? '',
           value: value !== null && concerns(topic, value) ? readFrame(value) : undefined,
           ...readHeader(Buffer.isBuffer(sb) ? sb : undefined),
+          ...(traceparent !== undefined && { traceparent }),
         });
       }
       if (BigInt(messages.at(-1)?.offset ?? -1) + 1n >= end) left.delete(name);
