@@ -166,6 +166,7 @@ test('services are looked at when somebody asks, and a lost partition has no lin
     ],
     tableRows: new Map(),
     failedCommits: 2,
+    truncatedStates: 3,
     rejectsInARow: 4,
     breakerOpen: false,
     stuckSince: now - 9_000,
@@ -174,7 +175,7 @@ test('services are looked at when somebody asks, and a lost partition has no lin
   metrics.watch({ name: 'counting', health: () => present, tableRows: () => new Map([['rules', 5]]), unsent: () => 6 });
   metrics.watch({ name: 'ingress', tableRows: () => new Map(), unsent: () => 0 });
   const watched =
-    /^signalbox_(lag_\w+|stage_\w+|heartbeat_seconds|commits_failed_total|rejects_in_a_row|breaker_open|table_rows|sender_records)\{/;
+    /^signalbox_(lag_\w+|stage_\w+|heartbeat_seconds|commits_failed_total|states_truncated_total|rejects_in_a_row|breaker_open|table_rows|sender_records)\{/;
   expect(linesOf(await metrics.text(), watched).toSorted()).toEqual([
     'signalbox_breaker_open{stage="counting"} 0',
     'signalbox_commits_failed_total{stage="counting"} 2',
@@ -189,6 +190,7 @@ test('services are looked at when somebody asks, and a lost partition has no lin
     'signalbox_stage_partitions{stage="counting"} 2',
     'signalbox_stage_ready{stage="counting"} 1',
     'signalbox_stage_stuck_seconds{stage="counting"} 9',
+    'signalbox_states_truncated_total{stage="counting"} 3',
     'signalbox_table_rows{stage="counting",table="rules"} 5',
   ]);
   present = { ...health, ready: false, partitions: [], lags: [], stuckSince: undefined, breakerOpen: true };

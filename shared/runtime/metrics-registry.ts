@@ -37,6 +37,10 @@ export const shellMetrics = {
   },
   signalbox_heartbeat_seconds: { labels: ['stage'], help: 'Time since the group answered the last heartbeat.' },
   signalbox_commits_failed_total: { labels: ['stage'], help: 'Commits of offsets that the group did not take.' },
+  signalbox_states_truncated_total: {
+    labels: ['stage'],
+    help: 'States of partitions that the store lost whole, and that were folded from what their topic still holds.',
+  },
   signalbox_rejects_in_a_row: {
     labels: ['stage'],
     help: 'Messages rejected in a row for a fault of ours, in the partition that has most; at RUNTIME_REJECTS_IN_A_ROW the stage stops.',
@@ -63,7 +67,15 @@ export interface WatchedService {
   readonly name: string;
   readonly health?: () => Pick<
     StageHealth,
-    'ready' | 'heartbeatAt' | 'partitions' | 'lags' | 'failedCommits' | 'rejectsInARow' | 'breakerOpen' | 'stuckSince'
+    | 'ready'
+    | 'heartbeatAt'
+    | 'partitions'
+    | 'lags'
+    | 'failedCommits'
+    | 'truncatedStates'
+    | 'rejectsInARow'
+    | 'breakerOpen'
+    | 'stuckSince'
   >;
   readonly tableRows: () => ReadonlyMap<string, number>;
   /** Records that its sender has not sent yet. */
@@ -194,10 +206,11 @@ function lookAt(
   const tableRows = gauge('signalbox_table_rows');
   const unsent = gauge('signalbox_sender_records');
   const failedCommits = new Counter(options('signalbox_commits_failed_total'));
+  const truncatedStates = new Counter(options('signalbox_states_truncated_total'));
 
   return () => {
     // A partition that was lost has no line any more: its new owner tells of it.
-    for (const each of [lagRecords, lagSeconds, failedCommits]) each.reset();
+    for (const each of [lagRecords, lagSeconds, failedCommits, truncatedStates]) each.reset();
     for (const service of services) {
       const stage = service.name;
       unsent.set({ stage }, service.unsent());
@@ -209,6 +222,7 @@ function lookAt(
       heartbeat.set({ stage }, secondsSince(health.heartbeatAt, now()));
       stuck.set({ stage }, secondsSince(health.stuckSince, now()));
       failedCommits.inc({ stage }, health.failedCommits);
+      truncatedStates.inc({ stage }, health.truncatedStates);
       rejects.set({ stage }, health.rejectsInARow);
       breaker.set({ stage }, health.breakerOpen ? 1 : 0);
       for (const { partition, records, since } of health.lags) {

@@ -111,6 +111,34 @@ describe('opening', () => {
     });
   });
 
+  test('is refused where the state is lost, and records that nobody handled have left the topic', async () => {
+    const world = await partition();
+    await world.ask(count('a'), count('a'), count('a'));
+    await expect(world.open({ committed: 1n, start: 2n })).rejects.toMatchObject({
+      code: 'offset-gap',
+      details: { topic: 'asks', partition: 0, needed: '1', kept: '2' },
+    });
+  });
+
+  test('says whether the state was lost and begins later than it did', async () => {
+    const world = await partition();
+    await world.ask(count('a'), count('a'), count('a'));
+    const places = [{ committed: 3n, start: 1n }, { committed: 1n, start: 1n }, { start: 1n }, { committed: 3n }];
+    const found = [];
+    for (const place of places) {
+      const open = await world.open(place);
+      found.push([open.next(), open.isTruncated]);
+    }
+    expect(found).toEqual([
+      [1n, true],
+      [1n, false],
+      [1n, false],
+      [0n, false],
+    ]);
+    await (await world.open({ committed: 3n, start: 1n })).handle();
+    expect((await world.open({ committed: 3n, start: 1n })).isTruncated).toBe(false);
+  });
+
   test('waits for a store that is away', async () => {
     const world = await partition();
     let tries = 0;

@@ -53,6 +53,8 @@ export interface OpenPartition {
   /** Compares the fence in the store with the one that was last written here. */
   readonly checkFence: () => Promise<Handled>;
   readonly idleSince: () => number;
+  /** Its state was lost whole and cannot be folded whole again: some of its records have left the topic since. */
+  readonly isTruncated: boolean;
   /** Messages rejected in a row for a fault of ours. */
   readonly rejectsInARow: () => number;
   /** Running work ends after the records that are in hand; the rest of the batch stays in the log. */
@@ -79,15 +81,19 @@ export async function openPartition(
     inReach(step, { clock, retryMs: runtime.retryMs, stop: closed.signal });
 
   let position: SlotPosition = await waiting(() => store.open(slot));
-  if (position.fence >= 0n && position.fence + 1n < log.start) {
+  const isKept = position.fence >= 0n;
+  // Where the store lost the state whole, the group still knows what was handled: the rest must be there.
+  const needed = isKept ? position.fence + 1n : log.committed;
+  if (needed > 0n && needed < log.start) {
     throw new BusError('offset-gap', {
       topic: stage.input.name,
       partition: slot.partition,
-      needed: String(position.fence + 1n),
+      needed: String(needed),
       kept: String(log.start),
     });
   }
-  let next = position.fence >= 0n ? position.fence + 1n : log.start;
+  let next = isKept ? needed : log.start;
+  const isTruncated = !isKept && log.start > 0n && log.committed > log.start;
   let breaker: Breaker = { type: 'closed', inARow: 0 };
   let idleSince = clock.now();
   let finishing = false;
@@ -229,6 +235,7 @@ export async function openPartition(
     next: () => next,
     committable: () => (next > log.committed ? next : log.committed),
     idleSince: () => idleSince,
+    isTruncated,
     rejectsInARow: () => breaker.inARow,
     close: () => closed.abort(),
     finish() {

@@ -430,6 +430,7 @@ describe('how it does', () => {
       lags: [0, 1].map((partition) => ({ partition, records: 0n, since: undefined })),
       tableRows: new Map(),
       failedCommits: 0,
+      truncatedStates: 0,
       rejectsInARow: 0,
       breakerOpen: false,
       stuckSince: undefined,

@@ -66,6 +66,8 @@ export interface StageHealth {
   readonly tableRows: ReadonlyMap<string, number>;
   /** Commits that the group did not take, since the start. */
   readonly failedCommits: number;
+  /** States that were lost whole and begin where their topic does now, since the start. */
+  readonly truncatedStates: number;
   /** Messages rejected in a row for a fault of ours, in the partition that has most of them. */
   readonly rejectsInARow: number;
   /** Whether there were so many that the stage has stopped. */
@@ -133,6 +135,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   let membership: Membership | undefined;
   let failedCommits = 0;
   let breakerOpen = false;
+  let truncatedStates = 0;
   const calls = createCalls(options);
 
   const commit = async (): Promise<void> => {
@@ -206,7 +209,12 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       const { inUse } = await inReach(() => store.generations({ stage: stage.name, partition }), patience);
       const open = await openPartition(context, { stage: stage.name, partition, generation: inUse }, position);
       held.set(partition, { open, lag: noLag(open.next(), clock.now()) });
-      log.debug({ stage: stage.name, partition, offset: String(open.next()) }, 'partition opened');
+      const at = { stage: stage.name, partition, offset: String(open.next()) };
+      log.debug(at, 'partition opened');
+      if (open.isTruncated) {
+        truncatedStates++;
+        log.warn({ ...at, topic: input.name }, 'state lost, folded from what its topic still holds');
+      }
       return open.next();
     },
     async batch(partition, batch) {
@@ -316,6 +324,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
           .toSorted((a, b) => a.partition - b.partition),
         tableRows: new Map([...opened].map(([name, { size }]) => [name, size()])),
         failedCommits,
+        truncatedStates,
         rejectsInARow: Math.max(0, ...[...held.values()].map(({ open }) => open.rejectsInARow())),
         breakerOpen,
         stuckSince: stuck.length === 0 ? undefined : Math.min(...stuck),

@@ -18,6 +18,7 @@ const deployment = {
 const answered = <T>(value: T) => ({ type: 'answered' as const, value });
 const still = { bounds: [{ start: 0n, end: 4n }], committed: [4n] };
 const healthy: Installation = {
+  now: 0,
   node: '24.21.0',
   deployment,
   bus: answered({
@@ -45,6 +46,7 @@ const healthy: Installation = {
   connections: answered({ rows: [], problems: [] }),
   bindings: answered({ rows: [], problems: [] }),
   groups: answered([{ stage: 'filter', members: 1, first: still, second: still }]),
+  needs: answered([]),
   future: answered([]),
   letters: answered({ letters: [], more: false }),
 };
@@ -66,7 +68,7 @@ test('an installation in which all is well has a line for each check and nothing
     ...['topics', 'topic settings', 'copies', 'schemas'],
     ...['eviction', 'persistence', 'memory'],
     ...['keys', 'connections', 'bindings'],
-    'filter',
+    ...['filter', 'needed records'],
     ...['clocks', 'dead letters'],
   ]);
   expect([text.includes('→'), text.endsWith('\nAll is well.')]).toEqual([false, true]);
@@ -74,13 +76,13 @@ test('an installation in which all is well has a line for each check and nothing
 
 test('what is away is told once, and what stands on it not at all', () => {
   const error = new BusError('infrastructure-unavailable', { system: 'kafka' });
-  const { connections: _, bindings: __, groups: ___, future: ____, letters: _____, ...rest } = healthy;
   const away: Installation = {
-    ...rest,
+    ...healthy,
     bus: { type: 'failed', error },
     connections: undefined,
     bindings: undefined,
     groups: undefined,
+    needs: undefined,
     future: undefined,
     letters: undefined,
   };

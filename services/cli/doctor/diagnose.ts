@@ -4,6 +4,7 @@ import { refusedRequests } from '../../../shared/runtime/protocol-versions.ts';
 import { type Answer, unanswered } from './answer.ts';
 import { type Check, type CheckGroup, type Status, well, worstOf } from './check.ts';
 import { checkBindings, checkConnections, checkKeys } from './check-configuration.ts';
+import { checkNeeded } from './check-needed.ts';
 import { checkClocks, checkDeadLetters } from './check-now.ts';
 import { checkStage } from './check-stages.ts';
 import { checkEviction, checkMemory, checkPersistence } from './check-store.ts';
@@ -25,7 +26,7 @@ export interface Diagnosis {
 
 /** Judges what was read. Pure: the same reading gives the same diagnosis. */
 export function diagnose(installation: Installation, { topics, providers }: Product): Diagnosis {
-  const { deployment, bus, store, schemas, connections, bindings, groups, future, letters } = installation;
+  const { deployment, bus, store, schemas, connections, bindings, groups, needs, future, letters } = installation;
   const keys = deployment.secretKeys;
   const stored = connections?.type === 'answered' ? connections.value.rows : undefined;
 
@@ -68,7 +69,13 @@ export function diagnose(installation: Installation, { topics, providers }: Prod
         ...(stored === undefined ? [] : checksOf('bindings', bindings, (value) => [checkBindings(value, stored)])),
       ],
     },
-    { title: 'Stages', checks: checksOf('groups', groups, (value) => value.map(checkStage)) },
+    {
+      title: 'Stages',
+      checks: [
+        ...checksOf('groups', groups, (value) => value.map(checkStage)),
+        ...checksOf('needed records', needs, (value) => [checkNeeded(value, installation.now)]),
+      ],
+    },
     {
       title: 'Now',
       checks: [

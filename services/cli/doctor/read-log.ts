@@ -2,11 +2,13 @@ import { deadLetters } from '../../../schemas/dead-letter.ts';
 import type { Topic } from '../../../schemas/define.ts';
 import { BusError } from '../../../shared/errors.ts';
 import { jsonSchemaText, subjectOf } from '../../../shared/json-schema.ts';
-import type { Bus } from '../../../shared/runtime/bus.ts';
+import type { Bus, TopicInspection } from '../../../shared/runtime/bus.ts';
 import { groupOf } from '../../../shared/runtime/run-stage.ts';
 import type { SchemaRegistry } from '../../../shared/runtime/schema-registry.ts';
+import type { Store } from '../../../shared/runtime/store.ts';
 import type { AnyStage } from '../../../shared/stage/index.ts';
 import type { CommandContext } from '../context.ts';
+import { type NeedReading, neededFrom } from './check-needed.ts';
 import { clockToleranceMs, type LetterReading } from './check-now.ts';
 import type { GroupReading, GroupSample } from './check-stages.ts';
 import type { SchemaState } from './check-topics.ts';
@@ -62,6 +64,45 @@ export async function readGroups(
     first: first[index] ?? none,
     second: second[index] ?? none,
   }));
+}
+
+/** What each partition of the stages needs of its topic, and how old the first record is that it still has to read. */
+export async function readNeeds(
+  from: { readonly bus: Bus; readonly store: Store; readonly topics: ReadonlyMap<string, TopicInspection> },
+  stages: readonly AnyStage[],
+): Promise<readonly NeedReading[]> {
+  const { bus, store, topics } = from;
+  const readStage = async ({ name: stage, input }: AnyStage): Promise<readonly NeedReading[]> => {
+    const topic: string = input.name;
+    const retention = Number(topics.get(topic)?.config['retention.ms'] ?? -1);
+    // First of all: a stage at work moves on meanwhile, and must not seem to need what has left by then.
+    const bounds = await boundsOf(bus, topic);
+    const committed = await bus.committed(groupOf(stage), topic);
+    const fences = await Promise.all(
+      committed.map(async (_, partition) => {
+        const { inUse: generation } = await store.generations({ stage, partition });
+        return (await store.open({ stage, partition, generation })).fence;
+      }),
+    );
+    return Promise.all(
+      bounds.map(async ({ start, end }, partition): Promise<NeedReading> => {
+        const at = { fence: fences[partition] ?? -1n, committed: committed[partition] ?? -1n };
+        const offset = neededFrom(at) ?? start;
+        const waits = offset >= start && offset < end;
+        const [first] = waits ? await bus.read({ topic, partition, offset, limit: 1 }) : [];
+        return {
+          stage,
+          topic,
+          partition,
+          ...at,
+          start,
+          at: first?.at,
+          retentionMs: retention < 0 ? undefined : retention,
+        };
+      }),
+    );
+  };
+  return (await Promise.all(stages.map(readStage))).flat();
 }
 
 /** The topics that hold a record whose append time has not come here. */

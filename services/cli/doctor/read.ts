@@ -4,13 +4,14 @@ import { deadLetters } from '../../../schemas/dead-letter.ts';
 import { decisions } from '../../../schemas/decision.ts';
 import type { Topic } from '../../../schemas/define.ts';
 import { rawProviderFacts } from '../../../schemas/raw-provider-fact.ts';
+import type { TopicInspection } from '../../../shared/runtime/bus.ts';
 import { groupOf } from '../../../shared/runtime/run-stage.ts';
 import type { AnyStage } from '../../../shared/stage/index.ts';
 import type { CommandContext } from '../context.ts';
 import { type Answer, answerOf } from './answer.ts';
 import type { Installation } from './installation.ts';
 import { readTable } from './read-configuration.ts';
-import { readFuture, readGroups, readLetters, readSchemas } from './read-log.ts';
+import { readFuture, readGroups, readLetters, readNeeds, readSchemas } from './read-log.ts';
 
 /** How long one question may take. */
 const limitMs = 20_000;
@@ -47,7 +48,7 @@ export async function readInstallation(
   });
   const schemas = await ask('Asking the registry', async () => readSchemas(await context.registry(), topics));
 
-  const present = bus.type === 'answered' ? bus.value.topics : new Map<string, unknown>();
+  const present = bus.type === 'answered' ? bus.value.topics : new Map<string, TopicInspection>();
   const askIf = async <T>(
     names: readonly string[],
     doing: string,
@@ -60,6 +61,7 @@ export async function readInstallation(
   const stages = wanted.stages.filter(({ input }) => present.has(input.name));
 
   return {
+    now: clock.now(),
     node: wanted.node,
     deployment,
     bus,
@@ -74,6 +76,11 @@ export async function readInstallation(
       `Watching the stages for ${watchMs / 1_000} s`,
       async () => readGroups(context, await context.bus(), stages, watchMs),
       watchMs,
+    ),
+    needs: await askIf(
+      store.type === 'answered' ? stages.map(({ input }) => input.name) : [],
+      'Looking what is kept',
+      async () => readNeeds({ bus: await context.bus(), store: await context.store(), topics: present }, stages),
     ),
     future: await askIf([rawProviderFacts.name, decisions.name], 'Comparing clocks', async () =>
       readFuture(await context.bus(), [rawProviderFacts, decisions] as readonly Topic[], clock.now),
