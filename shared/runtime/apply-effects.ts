@@ -11,6 +11,7 @@ import type { IncomingRecord, OutgoingRecord } from './bus.ts';
 import type { Codec } from './codec.ts';
 import { effectId, formatHeader } from './header.ts';
 import { type RowWrite, rowOf, type TimerWrite } from './store.ts';
+import { passedOn } from './tracing/trace-context.ts';
 
 /** A row as decisions see it. Past `expireAt` it reads as absent. */
 export interface Row {
@@ -49,7 +50,7 @@ export interface Scope {
   readonly about: About;
   /** Nothing of it will be sent: only what it keeps, and whether it is rejected, is wanted. */
   readonly silent: boolean;
-  /** Where the work on it stands in its trace. Without, the record's own is passed on, as it came. */
+  /** Where the work on it stands in its trace. Without, the record's own is passed on. */
   readonly traceparent: string | undefined;
 }
 
@@ -97,7 +98,7 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
   const { stage, codec, partition, record, message, silent } = scope;
   const input: Topic = stage.input;
   const position = `${input.name}/${partition}/${record.offset}`;
-  const traceparent = scope.traceparent ?? record.traceparent;
+  const traceparent = scope.traceparent ?? passedOn(record.traceparent);
   const outputs: OutgoingRecord[] = [];
   const rows = new Map<string, Row | undefined>();
   const writes = new Map<string, RowWrite>();

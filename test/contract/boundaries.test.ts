@@ -145,6 +145,11 @@ describe('imports', () => {
     expect(code.filter((file) => importsOf(file).includes(name)).map(({ path }) => path)).toHaveLength(1);
   });
 
+  test('what sends spans is loaded on demand alone', () => {
+    expect(filesWith(code, /\bimport\('\.\/collector\.ts'\)/)).toEqual(['shared/runtime/tracing/open-tracing.ts']);
+    expect(filesWith(code, /\bfrom\s+['"][^'"]*\/collector\.ts['"]/)).toEqual([]);
+  });
+
   test('fastify stays in the ingress', () => {
     const found = code.filter((file) => importsOf(file).includes('fastify')).map(({ path }) => path);
     expect(found.filter((path) => !path.startsWith('services/ingress/'))).toEqual([]);

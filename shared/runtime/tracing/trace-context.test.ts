@@ -25,6 +25,8 @@ test.each([
   `00-${traceId}-${spanId}-01 `,
   `ff-${traceId}-${spanId}-01`,
   `00-${traceId.toUpperCase()}-${spanId}-01`,
+  `cc-${traceId}-${spanId}-01-${'x'.repeat(201)}`,
+  `cc-${traceId}-${spanId}-01-a b`,
   `00-${'0'.repeat(32)}-${spanId}-01`,
   `00-${traceId}-${'0'.repeat(16)}-01`,
 ])('a text that is no traceparent counts as none: %j', (text) => {

@@ -7,7 +7,7 @@ export interface TraceContext {
   readonly sampled: boolean;
 }
 
-const pattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const pattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]{0,200})?$/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const zeros = /^0+$/;
 
@@ -25,6 +25,10 @@ export const formatTraceparent = ({ traceId, spanId, sampled }: TraceContext): s
 
 const digest = (text: string, digits: number): string =>
   createHash('sha256').update(text).digest('hex').slice(0, digits);
+
+/** A `traceparent` as it may be passed on; undefined for a text that is none: it could be of any length. */
+export const passedOn = (text: string | undefined): string | undefined =>
+  parseTraceparent(text) === undefined ? undefined : text;
 
 /** The trace of a fact: the digits of its root id where that is a UUID, as the edge gives it, else a digest of it. */
 export const traceIdOf = (rootId: string): string =>
