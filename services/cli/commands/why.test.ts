@@ -200,3 +200,23 @@ test('an id that nobody knows is not found', async () => {
   expect((await world.run('why', 'no-topic/1/2')).notes).toContain('journey-not-found');
   expect((await world.run('why', 'a', 'b', 'c')).code).toBe(2);
 });
+
+test('what was redriven is told below the dead letter that it came from', async () => {
+  await world.start(...pipeline);
+  await world.publish(rawProviderFacts, comment('raw-9', { connectionId: 'hexa' }));
+  await told('dead-letters/', 'raw-9');
+  await world.run('connections', 'put', 'hexa', '--provider', 'github', '--secret', 'webhookSecret=env:HOOK');
+  await world.run('bindings', 'put', 'iris', 'hexa', '--connection', 'hexa');
+  await world.run('dlq', 'redrive', '--yes');
+  const lines = (await told('actor-events/', 'raw-9')).split('\n');
+  expect(lines.slice(lines.indexOf('') + 1)).toEqual([
+    'TIME raw-provider-facts/P/O',
+    'TIME └─ normalizer: ✗ dead_letter  connection-unknown  decisions/P/O',
+    'TIME    └─ normalizer → dead-letters/P/O  connection-unknown  connectionId: hexa  provider: github',
+    'TIME       └─ redriven → raw-provider-facts/P/O',
+    'TIME          └─ normalizer → normalized-facts/P/O',
+    'TIME             └─ filter → accepted-facts/P/O  for iris/hexa',
+    'TIME                └─ mirror-projector: ✔ accepted  for iris/hexa  event event-1  decisions/P/O',
+    'TIME                   └─ mirror-projector → actor-events/P/O',
+  ]);
+});

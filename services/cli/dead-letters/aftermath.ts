@@ -80,7 +80,8 @@ async function endsOf(record: LoggedRecord, rootId: string, world: JourneyWorld)
   for (const { decision } of all) {
     const from = decision.from === undefined ? undefined : parsePosition(decision.from);
     if (from === undefined) continue;
-    const trail = createTrail(world.log);
+    // What a later redrive of a later letter brought is told by that letter.
+    const trail = createTrail(world.log, 'ends');
     await trail.climb(from);
     if (!trail.nodes.has(positionText(record.position))) continue;
     const { stage, status, reason, about } = decision;

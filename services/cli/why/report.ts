@@ -13,6 +13,8 @@ export interface RecordHop {
   /** The stage that made it, and the name of the effect: for accepted facts, their binding. */
   readonly stage?: string;
   readonly effect?: string;
+  /** Whether it was sent again from the dead letter above it. */
+  readonly redriven?: true;
   /** Why it is here, when it is a dead letter. */
   readonly letter?: { readonly code: string; readonly details: Readonly<Record<string, unknown>> };
   readonly next: readonly Hop[];

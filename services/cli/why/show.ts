@@ -89,7 +89,8 @@ const timed = ({ at, sinceFirstMs }: RecordHop | DecisionHop) => ({
 
 function recordText(hop: RecordHop, style: Style): string {
   const place = `${hop.topic}/${hop.partition}/${hop.offset}`;
-  return hop.stage === undefined ? place : `${style.dim(`${hop.stage} →`)} ${place}`;
+  const maker = hop.redriven === true ? 'redriven' : hop.stage;
+  return maker === undefined ? place : `${style.dim(`${maker} →`)} ${place}`;
 }
 
 function recordMore(hop: RecordHop, style: Style): string {

@@ -36,6 +36,22 @@ test('a record is climbed to what it came from, each read once', async () => {
   expect(trail.times()).toHaveLength(3);
 });
 
+test('a redriven record is climbed to the dead letter that it was sent again from, unless the trail ends there', async () => {
+  const redriven = formatHeader({ rootId: 'r', causeId: 'c', redrive: 'two/0/0' });
+  const log = await logWith([undefined, madeFrom('one', 0n), redriven]);
+  const parentsOf = async (...redrives: readonly ['ends'?]) => {
+    const trail = createTrail(log, ...redrives);
+    await trail.climb({ topic: 'two', partition: 0, offset: 1n });
+    return [...trail.nodes].map(([key, { parent }]) => [key, parent]);
+  };
+  expect(await parentsOf()).toEqual([
+    ['two/0/1', 'two/0/0'],
+    ['two/0/0', 'one/0/0'],
+    ['one/0/0', undefined],
+  ]);
+  expect(await parentsOf('ends')).toEqual([['two/0/1', undefined]]);
+});
+
 test('where a record is no longer kept, the climb ends', async () => {
   const trail = createTrail(await logWith([undefined, madeFrom('one', 9n)]));
   await trail.climb({ topic: 'two', partition: 0, offset: 0n });

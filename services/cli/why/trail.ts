@@ -1,5 +1,5 @@
 import type { LoggedRecord, LogReader } from './log-reader.ts';
-import { type Position, positionText } from './position.ts';
+import { type Position, parsePosition, positionText } from './position.ts';
 
 /** A record on the way; `logged` is absent when it has left its topic. */
 export interface Node {
@@ -17,8 +17,12 @@ export interface Trail {
   readonly times: () => readonly number[];
 }
 
-/** Starts an empty trail. */
-export function createTrail(log: LogReader): Trail {
+/** The dead letter that a redriven record was sent again from. */
+export const letterOf = (logged: LoggedRecord | undefined): Position | undefined =>
+  logged?.header?.redrive === undefined ? undefined : parsePosition(logged.header.redrive);
+
+/** Starts an empty trail. It goes through redrives, to what a dead letter came from, unless it is to end there. */
+export function createTrail(log: LogReader, redrives: 'followed' | 'ends' = 'followed'): Trail {
   const nodes = new Map<string, Node>();
   return {
     nodes,
@@ -27,7 +31,8 @@ export function createTrail(log: LogReader): Trail {
         const key = positionText(next);
         if (nodes.has(key)) return;
         const logged: LoggedRecord | undefined = await log.at(next);
-        const from: Position | undefined = logged?.header?.from;
+        const letter = redrives === 'followed' ? letterOf(logged) : undefined;
+        const from: Position | undefined = logged?.header?.from ?? letter;
         nodes.set(key, { position: next, logged, parent: from === undefined ? undefined : positionText(from) });
         next = from;
       }

@@ -4,7 +4,7 @@ import { allDecisions, type Decided, type FollowUp, followUp } from './decisions
 import type { FoundFact } from './find.ts';
 import { parsePosition, positionText } from './position.ts';
 import type { DecisionHop, Hop, JourneyReport, RecordHop } from './report.ts';
-import { createTrail, type Node, type Trail } from './trail.ts';
+import { createTrail, letterOf, type Node, type Trail } from './trail.ts';
 import { findUncommitted, type Uncommitted } from './waiting.ts';
 import { type JourneyWorld, readValue } from './world.ts';
 
@@ -91,6 +91,7 @@ function treeOf({ trail, decided, followUps, uncommitted, startedAt, world }: Fo
       ...(node.logged !== undefined && timed(node.logged.record.at)),
       ...(stage !== undefined && { stage }),
       ...(from !== undefined && { effect: from.effect }),
+      ...(letterOf(node.logged) !== undefined && { redriven: true as const }),
       ...(letter !== undefined && { letter }),
       next,
     };
@@ -116,13 +117,18 @@ function treeOf({ trail, decided, followUps, uncommitted, startedAt, world }: Fo
         offset: String(logged.position.offset),
         ...timed(logged.record.at),
       }),
-      next: after === undefined ? [] : [recordHop(after, [], letter)],
+      next: after === undefined ? [] : [recordHop(after, below(after), letter)],
     };
   };
 
+  // A dead letter from which was redriven is on the way too; it is told below the decision that made it.
+  const told = new Set([...followUps.values()].map(({ logged }) => positionText(logged.position)));
+
   const below = (node: Node): readonly Hop[] => {
     const key = positionText(node.position);
-    const children = nodes.filter(({ parent }) => parent === key).map(whole);
+    const children = nodes
+      .filter(({ parent, position }) => parent === key && !told.has(positionText(position)))
+      .map(whole);
     const ends = decided.filter(({ decision }) => decision.from === key).map(decisionHop);
     if (children.length + ends.length > 0) return [...children, ...ends].sort(inTime);
     const waits = uncommitted.filter(({ logged }) => positionText(logged.position) === key);
