@@ -73,6 +73,10 @@ chaos: setup ## disturb real processes while a checker counts (SEED=n FACTS=n FA
 chaos-short: setup ## of the tests, a short form of it, and what turns it red without each guard
 	@vitest run --project chaos
 
+.PHONY: soak
+soak: setup ## run for half an hour, restart one process a minute, tell what grows (TIME_MS=n RATE=n RESTART_MS=n SEED=n)
+	@node --disable-warning=TimeoutNegativeWarning --max-old-space-size=6144 test/soak/soak.ts
+
 .PHONY: takeover
 takeover: setup ## measure how soon others go on where one ends (REPEATS=n RATE=n COPIES=n SESSION_MS=n SEED=n)
 	@node --disable-warning=TimeoutNegativeWarning test/takeover/takeover.ts

@@ -7,6 +7,8 @@ import type { Infrastructure } from './parts.ts';
 /** What a tool that measures works with. */
 export interface Workplace {
   readonly infrastructure: Infrastructure;
+  /** Aborts when it is over, before anything ends: nothing may be started after that. */
+  readonly signal: AbortSignal;
   /** What has to end before the infrastructure does, the last one first. */
   readonly ending: AsyncDisposableStack;
   /** Says something, with the time since the start. */
@@ -24,16 +26,16 @@ export async function runTool(name: string, work: (place: Workplace) => Promise<
   };
   const interrupted = new Promise<never>((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
+      process.once(signal, () => reject(`stopped by ${signal}`));
     }
   });
   const dir = mkdtempSync(join(tmpdir(), `signalbox-${name}-`));
-  const ending = new AsyncDisposableStack();
+  const [ending, over] = [new AsyncDisposableStack(), new AbortController()];
   ending.defer(() => rmSync(dir, { recursive: true, force: true }));
   const whole = async (): Promise<boolean> => {
     const infrastructure = await startInfrastructure({ dir: join(dir, 'infrastructure'), keepData: false, report });
     ending.defer(() => infrastructure.stop());
-    return work({ infrastructure, ending, report });
+    return work({ infrastructure, signal: over.signal, ending, report });
   };
   let isWell = false;
   try {
@@ -41,6 +43,7 @@ export async function runTool(name: string, work: (place: Workplace) => Promise<
   } catch (error) {
     report(error instanceof Error ? (error.stack ?? error.message) : String(error));
   } finally {
+    over.abort();
     await ending.disposeAsync();
   }
   process.exit(isWell ? 0 : 1);

@@ -46,7 +46,7 @@ describe('the slope', () => {
       const noise = createNoise(seed + 1, kept);
       return slopeOf(pointsOf(100, () => 1_000 + noise()));
     });
-    const wrong = runs.filter((slope) => slope !== undefined && growsBeyond(slope, 0));
+    const wrong = runs.filter((slope) => slope !== undefined && growsBeyond(slope, { percent: 0, least: 0 }));
     // A fortieth of all by the normal distribution; correlated noise hides a little of its correlation.
     expect(wrong.length / runs.length).toBeLessThan(0.08);
   });
@@ -55,8 +55,8 @@ describe('the slope', () => {
     const noise = createNoise(3, 0.8);
     const slope = slopeOf(pointsOf(100, (index) => 1_000 + index * 3 + noise()));
     expect(slope?.perHour).toBeGreaterThan(170);
-    expect(slope !== undefined && growsBeyond(slope, 10)).toBe(true);
-    expect(slope !== undefined && growsBeyond(slope, 20)).toBe(false);
+    const isBeyond = (percent: number, least: number) => slope !== undefined && growsBeyond(slope, { percent, least });
+    expect([isBeyond(10, 1), isBeyond(20, 1), isBeyond(10, 200)]).toEqual([true, false, false]);
   });
 });
 

@@ -39,9 +39,15 @@ export function slopeOf(points: readonly Point[]): Slope | undefined {
   return { perHour: perMs * hourMs, error: error * hourMs, level, peak: Math.max(...values) };
 }
 
-/** Whether it grows by more than so many percent of its level in an hour, and that by twice its error. */
-export const growsBeyond = ({ perHour, error, level }: Slope, percent: number): boolean =>
-  perHour - 2 * error > (Math.abs(level) * percent) / 100;
+/** What growth is too much: a share of the level in an hour, and more than an amount that is not worth a word. */
+export interface GrowthBound {
+  readonly percent: number;
+  readonly least: number;
+}
+
+/** Whether it grows by more than that, and by so much more that its error cannot be the reason. */
+export const growsBeyond = ({ perHour, error, level }: Slope, { percent, least }: GrowthBound): boolean =>
+  perHour - 2 * error > Math.max(least, (level * percent) / 100);
 
 /** The least value of each whole window: of a heap, about what is left after a collection. */
 export function floorsOf(points: readonly Point[], windowMs: number): readonly Point[] {

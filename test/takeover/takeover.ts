@@ -29,7 +29,7 @@ const [calmMs, limitMs, betweenLooksMs, calmLooks] = [120_000, 120_000, 250, 3];
 const stages = pipelineStages.map(({ stage }) => stage);
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
 
-async function takeover({ infrastructure, ending, report }: Workplace): Promise<boolean> {
+async function takeover({ infrastructure, signal: over, ending, report }: Workplace): Promise<boolean> {
   report(`SEED=${seed} RATE=${RATE} COPIES=${COPIES} REPEATS=${REPEATS} SESSION_MS=${SESSION_MS}`);
   const [mark, random] = [`takeover-${randomUUID().slice(0, 8)}`, createRandom(seed)];
   await configureRoutes(settingsOf(infrastructure), mark, threeRoutes(mark).slice(0, 1));
@@ -65,9 +65,9 @@ async function takeover({ infrastructure, ending, report }: Workplace): Promise<
       // A look that fails is one of a group or a broker that is not calm yet.
       good = (await isCalm().catch(() => false)) ? good + 1 : 0;
       if (performance.now() > limit) throw new Error(`not calm after ${calmMs} ms`);
-      await delay(betweenLooksMs);
+      await delay(betweenLooksMs, undefined, { signal: over });
     }
-    await delay(random(3_000));
+    await delay(random(3_000), undefined, { signal: over });
   };
 
   /** From the signal to a copy until another one has handled records that came after its end, in all of its partitions. */
@@ -83,6 +83,7 @@ async function takeover({ infrastructure, ending, report }: Workplace): Promise<
     report(
       `${signal} to ${copy.name}: ended after ${seconds(endedMs)}, ${names.length} partitions after ${seconds(ms)}`,
     );
+    over.throwIfAborted();
     fleet.add(copy.services);
     return ms;
   };

@@ -42,9 +42,9 @@ export type Offsets = ReadonlyMap<string, bigint>;
 export interface Wanted {
   /** A value that concerns nobody stays unread. */
   readonly concerns?: (topic: string, value: Buffer) => boolean;
-  readonly from?: Offsets;
+  readonly from?: Offsets | undefined;
   /** The first offset that is not read any more. */
-  readonly to?: Offsets;
+  readonly to?: Offsets | undefined;
 }
 
 /** Reads topics with a client and a group of its own. */
