@@ -14,8 +14,8 @@ export const doctor = defineCommand({
   name: 'doctor',
   summary: 'Look at the whole installation, and say what to do.',
   details:
-    'Versions, topics, schemas, Redis, keys and secrets, bindings, the group of every stage, clocks, dead letters of the ' +
-    'last hour. Nothing is written. ✔ is well, ▲ worth a look, ✘ broken; one that is broken makes the exit code 1.',
+    'Versions, topics, schemas, Redis, keys and secrets, bindings, the group of every stage, whether what it still needs is ' +
+    'kept, clocks, dead letters of the last hour. Nothing is written. ✔ is well, ▲ worth a look, ✘ broken; one that is broken makes the exit code 1.',
   options: z.strictObject({
     watch: z.coerce.number().min(0).max(300).default(3).meta({
       description: 'How long a partition with records may stand still before it counts as stuck.',
