@@ -204,6 +204,25 @@ test('what was broken is told, each with what to do', async () => {
   expect(checks.get('filter')).toMatchObject({ status: 'warning', fix: 'Start it: `signalbox run filter`.' });
 });
 
+test('that a stage will stop, since records have left before it read them, is told before it starts', async () => {
+  const topic = rawProviderFacts.name;
+  const admin = new Kafka({ brokers: own.kafkaBrokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const ends = await admin.fetchTopicOffsets(topic);
+  const filled = ends.filter(({ high }) => high !== '0').map(({ partition, high }) => ({ partition, offset: high }));
+  await admin.deleteTopicRecords({ topic, partitions: filled });
+  await admin.disconnect();
+  expect((await unwell(settings)).checks.get('needed records')).toEqual({
+    status: 'failed',
+    details: [
+      expect.stringMatching(
+        /^normalizer, partition \d: needs raw-provider-facts from offset 1 on, which is kept from 2 on/,
+      ),
+    ],
+    fix: expect.stringContaining('`signalbox rebuild <stage>`'),
+  });
+});
+
 test('what is away is told, and the rest is looked at all the same', async () => {
   await own.parts.kafka?.kill();
   const { code, checks } = await unwell(settings);
