@@ -81,6 +81,10 @@ soak: setup ## run for half an hour, restart one process a minute, tell what gro
 takeover: setup ## measure how soon others go on where one ends (REPEATS=n RATE=n COPIES=n SESSION_MS=n SEED=n)
 	@node --disable-warning=TimeoutNegativeWarning test/takeover/takeover.ts
 
+.PHONY: rebuild-under-flow
+rebuild-under-flow: setup ## rebuild the mirror while facts flow and readers look for gaps (FACTS=n RATE=n READERS=n COPIES=n)
+	@node --disable-warning=TimeoutNegativeWarning --max-old-space-size=6144 test/rebuild-under-flow/rebuild-under-flow.ts
+
 .PHONY: up
 up: setup ## run the whole product until Ctrl-C; its data survives
 	@$(signalbox) up

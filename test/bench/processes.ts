@@ -84,14 +84,27 @@ const ticksPerSecond = 100;
 
 /** CPU seconds that a process has used; undefined where the machine does not say. */
 export function cpuSeconds(pid: number | undefined): number | undefined {
+  const fields = ofProcess(pid, 'stat')
+    ?.replace(/^.*\) /s, '')
+    .split(' ');
+  return fields === undefined ? undefined : (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** The most memory that a process has had so far, in bytes; undefined where the machine does not say. */
+export function peakMemory(pid: number | undefined): number | undefined {
+  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(ofProcess(pid, 'status') ?? '')?.[1];
+  return kibibytes === undefined ? undefined : Number(kibibytes) * 1_024;
+}
+
+/** What Linux tells of a process; undefined when it is gone, or this is no Linux. */
+function ofProcess(pid: number | undefined, file: 'stat' | 'status'): string | undefined {
   if (pid === undefined) return undefined;
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) {
+      return undefined;
+    }
     throw error;
   }
 }
