@@ -13,11 +13,11 @@ import { createResults } from './results.ts';
 import { stateBytes } from './state-bytes.ts';
 
 const quick = Boolean(process.env.QUICK);
-const facts = Number(process.env.FACTS ?? (quick ? 6_000 : 32_000));
+const facts = Number(process.env.FACTS ?? (quick ? 30_000 : 100_000));
 const rounds = quick ? 1 : 3;
 const latencySeconds = quick ? 5 : 7;
 const idlingSeconds = quick ? 4 : 10;
-const [perSecond, warmUpSeconds, partitions] = [200, 3, 12];
+const [perSecond, warmUpSeconds, partitions] = [200, quick ? 1 : 3, 12];
 const stages = ['normalizer', 'filter', 'mirror-projector'];
 const bareTopics = ['bench-raw', 'bench-normalized', 'bench-accepted', 'bench-events'];
 
@@ -27,7 +27,7 @@ const report = (line: string): void => void process.stderr.write(`${line}\n`);
 interface Round {
   readonly factsPerSecond: number;
   readonly latencies: readonly number[];
-  /** CPU seconds of each process while the backlog was worked off. */
+  /** CPU of each process for a fact, in microseconds, while the backlog was worked off. */
   readonly cpu: Readonly<Record<'chain' | 'kafka' | 'redis', number | undefined>>;
   /** Milliseconds of CPU per second while nothing happens. */
   readonly idle: number | undefined;
@@ -63,17 +63,19 @@ async function round(options: {
     redis: cpuSeconds(pidOf(infrastructure, 'redis')),
   });
   let at = cpuNow();
-  const seconds = await catchUp(log, chain, {
-    ...{ facts, before },
+  const { perSecond: factsPerSecond, counted } = await catchUp(log, chain, {
+    ...{ facts, before, warmUpMs: warmUpSeconds * 1_000 },
     onBegun() {
       at = cpuNow();
     },
   });
   const now = cpuNow();
+  const perFact = (used: number | undefined): number | undefined =>
+    used === undefined ? undefined : (used * 1_000_000) / counted;
   const cpu = {
-    chain: since(now.chain, at.chain),
-    kafka: since(now.kafka, at.kafka),
-    redis: since(now.redis, at.redis),
+    chain: perFact(since(now.chain, at.chain)),
+    kafka: perFact(since(now.kafka, at.kafka)),
+    redis: perFact(since(now.redis, at.redis)),
   };
   // What was put off until there is time for it, as commits and timers of clients, does not belong to idling.
   await sleep(2_000);
@@ -87,7 +89,7 @@ async function round(options: {
   });
   await running.stop();
   return {
-    factsPerSecond: facts / seconds,
+    factsPerSecond,
     latencies: found,
     cpu,
     idle: idle === undefined ? undefined : (idle * 1_000) / idleSeconds,
@@ -192,7 +194,7 @@ async function bench(infrastructure: Infrastructure, dir: string): Promise<void>
     for (const process of ['chain', 'kafka', 'redis'] as const) {
       const used = list.flatMap(({ cpu }) => cpu[process] ?? []);
       const name = process === 'chain' ? `of the ${chain}` : `of ${process} under the ${chain}`;
-      results.add(`CPU ${name}`, (median(used) * 10_000) / facts, 's / 10,000 facts');
+      results.add(`CPU ${name}`, median(used), 'µs / fact');
     }
     results.add(`idle CPU of the ${chain}`, median(list.flatMap(({ idle }) => idle ?? [])), 'ms/s');
   }

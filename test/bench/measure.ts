@@ -34,21 +34,31 @@ export async function untilHeld(log: OutsideLog, topic: string, count: number): 
   }
 }
 
-/** Seconds from the first record of the first hop to the last one of the last hop, for a backlog that lies there already. */
+/**
+ * Facts per second at the last hop, once the chain has been at a backlog for the warm-up, until nothing of it is left. The
+ * backlog lies there before the chain starts.
+ */
 export async function catchUp(
   log: OutsideLog,
   chain: Chain,
   options: {
     readonly facts: number;
     readonly before: { readonly first: number; readonly output: number };
+    readonly warmUpMs: number;
     readonly onBegun: () => void;
   },
-): Promise<number> {
-  await untilHeld(log, chain.first, options.before.first + 1);
-  options.onBegun();
+): Promise<{ readonly perSecond: number; readonly counted: number }> {
+  const { facts, before, warmUpMs, onBegun } = options;
+  await untilHeld(log, chain.first, before.first + 1);
+  await sleep(warmUpMs);
+  const warm = await log.held(chain.output);
+  onBegun();
   const began = performance.now();
-  await untilHeld(log, chain.output, options.before.output + options.facts);
-  return (performance.now() - began) / 1_000;
+  await untilHeld(log, chain.output, before.output + facts);
+  const counted = before.output + facts - warm;
+  if (counted < facts / 10)
+    throw new Error(`only ${counted} of ${facts} facts were left after the warm-up: give more FACTS`);
+  return { perSecond: (counted * 1_000) / (performance.now() - began), counted };
 }
 
 /**

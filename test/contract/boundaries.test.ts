@@ -24,6 +24,12 @@ const schemas = /^schemas\//;
 const rules: readonly Rule[] = [
   { name: 'schemas', of: (path) => path.startsWith('schemas/'), own: () => 'schemas/', may: [] },
   {
+    name: 'the check of values',
+    of: (path) => path === 'shared/safe-parse.ts',
+    own: () => 'shared/safe-parse.ts',
+    may: [/^ajv$/],
+  },
+  {
     name: 'the vocabulary in shared',
     of: (path) => vocabulary.test(path),
     own: () => 'shared/stage/',
@@ -137,6 +143,8 @@ describe('imports', () => {
     'prom-client',
     'pino',
     'commander',
+    'ajv',
+    '@node-rs/crc32',
     '@opentelemetry/api',
     '@opentelemetry/exporter-trace-otlp-http',
     '@opentelemetry/resources',
