@@ -14,6 +14,7 @@ export async function partitionCounts(options: {
   readonly clock: Clock;
   readonly retryMs: number;
   readonly stop?: AbortSignal;
+  readonly onWait?: () => void;
 }): Promise<ReadonlyMap<string, number>> {
   const { stage, bus } = options;
   const topics: readonly Topic[] = [stage.input, ...stage.outputs, decisions as Topic, deadLetters as Topic];

@@ -568,6 +568,24 @@ describe('while something is away', () => {
     await world.ask(count('a', 1));
     await world.until(() => emitted(world).length === 1);
   });
+
+  test('so it is while its start waits', async () => {
+    const world = await stageWorld();
+    const mine = await world.start();
+    let away = true;
+    const bus: CountingProcess['bus'] = {
+      ...mine.bus,
+      async offsets(topic) {
+        if (away) throw unavailable('as the test wants it');
+        return mine.bus.offsets(topic);
+      },
+    };
+    const starting = world.run({ on: { ...mine, bus } });
+    await world.pass(70_000);
+    expect(world.phrases).toEqual(['waiting', 'waiting', 'waiting']);
+    away = false;
+    expect((await starting).health().ready).toBe(true);
+  });
 });
 
 describe('what it cannot do without', () => {

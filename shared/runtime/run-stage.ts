@@ -105,7 +105,18 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   const running = new Set<Promise<unknown>>();
   const stopping = new AbortController();
   const leaving = Promise.withResolvers<void>();
-  const patience = { clock, retryMs: runtime.retryMs, ...(options.stop !== undefined && { stop: options.stop }) };
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const tellWaiting = (): void => {
+    if (clock.now() - toldAt < waitingToldMs) return;
+    toldAt = clock.now();
+    log.warn({ stage: stage.name, code: 'infrastructure-unavailable' }, 'waiting');
+  };
+  const patience = {
+    clock,
+    retryMs: runtime.retryMs,
+    onWait: tellWaiting,
+    ...(options.stop !== undefined && { stop: options.stop }),
+  };
   const counts = await partitionCounts({ stage, bus, ...patience });
   const tables: Record<string, unknown> = {};
   const opened = new Map<string, OpenTable<unknown>>();
@@ -272,7 +283,6 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
     await commit();
   };
 
-  let toldAt = Number.NEGATIVE_INFINITY;
   const ticking = (async () => {
     while (!stopping.signal.aborted) {
       await clock.sleep(runtime.tickMs, stopping.signal);
@@ -281,9 +291,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       } catch (error) {
         // The next tick tries again; what it does is safe to do late.
         if (!isUnavailable(error)) throw error;
-        if (clock.now() - toldAt < waitingToldMs) continue;
-        toldAt = clock.now();
-        log.warn({ stage: stage.name, code: 'infrastructure-unavailable' }, 'waiting');
+        tellWaiting();
       }
     }
   })();
