@@ -51,14 +51,18 @@ async function round(options: {
   readonly infrastructure: Infrastructure;
   /** How long it is watched while nothing happens. */
   readonly idleSeconds: number;
-  readonly start: () => Promise<Measured>;
+  readonly start: () => Promise<readonly Measured[]>;
 }): Promise<Round> {
   const { log, chain, infrastructure, idleSeconds } = options;
   const before = { first: await log.held(chain.first), output: await log.held(chain.output) };
   await publishComments(log, chain, numbers(facts));
   const running = await options.start();
+  const chainSeconds = (): number | undefined =>
+    running
+      .map(({ pid }) => cpuSeconds(pid))
+      .reduce((sum, each) => (each === undefined ? sum : (sum ?? 0) + each), undefined);
   const cpuNow = () => ({
-    chain: cpuSeconds(running.pid),
+    chain: chainSeconds(),
     kafka: cpuSeconds(pidOf(infrastructure, 'kafka')),
     redis: cpuSeconds(pidOf(infrastructure, 'redis')),
   });
@@ -79,15 +83,15 @@ async function round(options: {
   };
   // What was put off until there is time for it, as commits and timers of clients, does not belong to idling.
   await sleep(2_000);
-  const busy = cpuSeconds(running.pid);
+  const busy = chainSeconds();
   await sleep(idleSeconds * 1_000);
-  const idle = idleSeconds === 0 ? undefined : since(cpuSeconds(running.pid), busy);
+  const idle = idleSeconds === 0 ? undefined : since(chainSeconds(), busy);
   const found = await latencies(log, chain, {
     perSecond,
     warmUp: numbers(perSecond * warmUpSeconds),
     numbers: numbers(perSecond * latencySeconds),
   });
-  await running.stop();
+  await Promise.all(running.map((each) => each.stop()));
   return {
     factsPerSecond,
     latencies: found,
@@ -159,44 +163,59 @@ async function bench(infrastructure: Infrastructure, dir: string): Promise<void>
   };
   const bytesBefore = await stateBytes(infrastructure.redisUrl);
 
-  const ofProduct: Round[] = [];
-  const ofBare: Round[] = [];
+  const startStages = (services: readonly string[]) =>
+    startServices(services, { settings: { ...settings, ...profiled }, folder: dir });
+  const forms = [
+    // As it is deployed: every stage is a process.
+    { name: 'product', chain: product, start: () => Promise.all(stages.map((stage) => startStages([stage]))) },
+    { name: 'product in one process', chain: product, start: async () => [await startStages(stages)] },
+    { name: 'bare chain', chain: bare, start: async () => [await startBareChain(infrastructure, bareTopics, dir)] },
+  ] as const;
+  report('Warming up the broker');
+  const warming = await startBareChain(infrastructure, bareTopics, dir);
+  await publishComments(log, bare, numbers(facts));
+  await untilHeld(log, bare.output, facts);
+  await warming.stop();
+
+  const rounded = new Map<string, Round[]>(forms.map(({ name }) => [name, []]));
   for (let number = 1; number <= rounds; number++) {
-    const shared = { log, infrastructure, idleSeconds: number === 1 ? idlingSeconds : 0 };
-    report(`Round ${number} of ${rounds}: the product, ${facts} facts, then ${perSecond} a second`);
-    const start = () => startServices(stages, { settings: { ...settings, ...profiled }, folder: dir });
-    ofProduct.push(await round({ ...shared, chain: product, start }));
-    report(`Round ${number} of ${rounds}: the bare chain, ${facts} facts, then ${perSecond} a second`);
-    ofBare.push(await round({ ...shared, chain: bare, start: () => startBareChain(infrastructure, bareTopics, dir) }));
+    for (const { name, chain, start } of forms) {
+      report(`Round ${number} of ${rounds}: the ${name}, ${facts} facts, then ${perSecond} a second`);
+      const idleSeconds = number === 1 ? idlingSeconds : 0;
+      rounded.get(name)?.push(await round({ log, infrastructure, idleSeconds, chain, start }));
+    }
   }
-  const perSecondOf = (list: readonly Round[]): number => median(list.map(({ factsPerSecond }) => factsPerSecond));
-  const latencyOf = (list: readonly Round[], share: number): number =>
+  const roundsOf = (name: string): readonly Round[] => rounded.get(name) ?? [];
+  const perSecondOf = (name: string): number => median(roundsOf(name).map(({ factsPerSecond }) => factsPerSecond));
+  const latencyOf = (name: string, share: number): number =>
     quantile(
-      list.flatMap((each) => each.latencies),
+      roundsOf(name).flatMap((each) => each.latencies),
       share,
     );
-  results.add('throughput ratio', perSecondOf(ofProduct) / perSecondOf(ofBare), 'product / bare', { atLeast: 0.5 });
-  results.add('throughput product', perSecondOf(ofProduct), 'facts/s');
-  results.add('throughput bare chain', perSecondOf(ofBare), 'facts/s');
-  for (const [name, share] of [
+  const bareName = 'bare chain';
+  for (const { name } of forms) {
+    if (name !== bareName) {
+      results.add(`throughput ratio, ${name}`, perSecondOf(name) / perSecondOf(bareName), '/ bare', { atLeast: 0.5 });
+    }
+    results.add(`throughput, ${name}`, perSecondOf(name), 'facts/s');
+  }
+  for (const [quantileName, share] of [
     ['median', 0.5],
     ['p99', 0.99],
   ] as const) {
-    const [ours, theirs] = [latencyOf(ofProduct, share), latencyOf(ofBare, share)];
-    results.add(`latency ${name} ratio`, ours / theirs, 'product / bare', { atMost: 2 });
-    results.add(`latency ${name} product`, ours, 'ms');
-    results.add(`latency ${name} bare chain`, theirs, 'ms');
-  }
-  for (const [chain, list] of [
-    ['product', ofProduct],
-    ['bare chain', ofBare],
-  ] as const) {
-    for (const process of ['chain', 'kafka', 'redis'] as const) {
-      const used = list.flatMap(({ cpu }) => cpu[process] ?? []);
-      const name = process === 'chain' ? `of the ${chain}` : `of ${process} under the ${chain}`;
-      results.add(`CPU ${name}`, median(used), 'µs / fact');
+    for (const { name } of forms) {
+      const [ours, theirs] = [latencyOf(name, share), latencyOf(bareName, share)];
+      if (name !== bareName)
+        results.add(`latency ${quantileName} ratio, ${name}`, ours / theirs, '/ bare', { atMost: 2 });
+      results.add(`latency ${quantileName}, ${name}`, ours, 'ms');
     }
-    results.add(`idle CPU of the ${chain}`, median(list.flatMap(({ idle }) => idle ?? [])), 'ms/s');
+  }
+  for (const { name } of forms) {
+    for (const process of ['chain', 'kafka', 'redis'] as const) {
+      const used = roundsOf(name).flatMap(({ cpu }) => cpu[process] ?? []);
+      results.add(process === 'chain' ? `CPU, ${name}` : `CPU of ${process}, ${name}`, median(used), 'µs / fact');
+    }
+    results.add(`idle CPU, ${name}`, median(roundsOf(name).flatMap(({ idle }) => idle ?? [])), 'ms/s');
   }
 
   const bytes = await stateBytes(infrastructure.redisUrl);
