@@ -14,7 +14,7 @@ export interface Samples {
   readonly redisBytes: readonly Point[];
   /** What the topic of accepted facts held. */
   readonly accepted: readonly Point[];
-  /** Copies that ran and did not show their metrics, and how often. */
+  /** Who was there and gave no answer, and how often: copies, and the parts around them. */
   readonly silent: ReadonlyMap<string, number>;
   readonly close: () => void;
 }
@@ -36,6 +36,8 @@ export function createSampling(options: {
   const redisBytes: Point[] = [];
   const accepted: Point[] = [];
 
+  const noAnswer = (name: string): void => void silent.set(name, (silent.get(name) ?? 0) + 1);
+
   const readProcess = async (copy: Copy, atMs: number): Promise<void> => {
     const url = copy.probeUrl();
     if (url === undefined) return;
@@ -46,13 +48,12 @@ export function createSampling(options: {
       track.add(atMs, await answer.text());
     } catch {
       // One that is ending does not answer any more; of one that is not, it is told.
-      if (copy.fate === 'running') silent.set(copy.name, (silent.get(copy.name) ?? 0) + 1);
+      if (copy.fate === 'running') noAnswer(copy.name);
     }
   };
 
-  return {
-    async take(atMs) {
-      await Promise.all(running().map((copy) => readProcess(copy, atMs)));
+  const readParts = async (atMs: number): Promise<void> => {
+    try {
       const [places, memory, held] = await Promise.all([
         reader.look(),
         redis.info('memory'),
@@ -62,6 +63,15 @@ export function createSampling(options: {
       behind.push({ atMs, value: left });
       redisBytes.push({ atMs, value: Number(/^used_memory:(\d+)/m.exec(memory)?.[1]) });
       accepted.push({ atMs, value: held });
+    } catch {
+      // One look that fails is no reason to end a long run; how many did is told.
+      noAnswer('Kafka or Redis');
+    }
+  };
+
+  return {
+    take: async (atMs) => {
+      await Promise.all([readParts(atMs), ...running().map((copy) => readProcess(copy, atMs))]);
     },
     ...{ tracks, silent, behind, redisBytes, accepted },
     close: () => redis.disconnect(),

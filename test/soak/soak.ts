@@ -7,7 +7,7 @@ import { type Copy, createFleet, type Fleet } from '../chaos/fleet.ts';
 import { watchProgress } from '../chaos/progress.ts';
 import { untilAtRest } from '../chaos/rest.ts';
 import { checkLoad, type Load, pipelineTopics, takeSnapshot } from '../e2e/checker/check.ts';
-import { connectOutside, pipelineStages } from '../e2e/kafka.ts';
+import { connectOutside, type OutsideClient, pipelineStages } from '../e2e/kafka.ts';
 import { tellsOfComment } from '../e2e/load.ts';
 import { createPlaceReader } from '../e2e/places.ts';
 import { configureRoutes, secretKeys, threeRoutes } from '../e2e/routes.ts';
@@ -18,6 +18,7 @@ import { isShared } from '../takeover/handover.ts';
 import { type Chapters, createChapters } from './chapters.ts';
 import { restartsOf } from './restarts.ts';
 import { createSampling, type Samples } from './sampling.ts';
+import type { Point } from './slope.ts';
 
 const count = (otherwise: number) => z.coerce.number().int().min(1).default(otherwise);
 const given = z
@@ -38,12 +39,29 @@ const seed = given.SEED ?? randomInt(1_000_000);
 // Of a short run, a quarter has to do.
 const warmUpMs = Math.min(given.WARM_UP_MS, timeMs / 4);
 const [partitions, channels] = [12, 100];
-const [joinMs, restMs, wordMs, mostProblems] = [120_000, 300_000, 15_000, 20];
+const [joinMs, betweenLooksMs, restMs, wordMs, mostProblems] = [120_000, 500, 300_000, 15_000, 20];
 // What a process takes when it is new says nothing of the hours after.
 const leastJudgedMs = 600_000;
 const stages = pipelineStages.map(({ stage }) => stage);
 
 type Context = Pick<Workplace, 'report' | 'signal'> & { readonly fleet: Fleet };
+
+/** Starts the copies of all stages, of each one that lasts and others that are restarted in turn, and waits for them. */
+async function startCopies({ fleet, report, signal }: Context, client: OutsideClient) {
+  const lasting = stages.map((stage) => fleet.add([stage]));
+  const others = (stage: string): Copy[] => Array.from({ length: COPIES - 1 }, () => fleet.add([stage]));
+  const turns = new Map(stages.map((stage): [string, Copy[]] => [stage, others(stage)]));
+  const areJoined = async (): Promise<boolean> => {
+    const owners = await Promise.all(stages.map((stage) => client.owners(stage)));
+    return owners.every((each) => isShared(each, { members: COPIES, partitions }));
+  };
+  for (const limit = performance.now() + joinMs; !(await areJoined()); ) {
+    if (performance.now() > limit) throw new Error(`not all copies have joined after ${joinMs} ms`);
+    await delay(betweenLooksMs, undefined, { signal });
+  }
+  report(`${fleet.running().length} processes run; one restart every ${restartMs / 1_000} s`);
+  return { lasting, turns };
+}
 
 /** Restarts copies as planned, until the time is over; those of the list alone, in turn. */
 async function restart({ fleet, report, signal: over }: Context, turns: Map<string, Copy[]>): Promise<void> {
@@ -101,6 +119,18 @@ function judgeGrowth(samples: Samples, lasting: readonly Copy[], results: Result
   return wrong;
 }
 
+/** Tells what was seen around the processes. */
+function tellParts({ behind, redisBytes, accepted }: Samples, results: Results): void {
+  const grown = (points: readonly Point[]): number => (points.at(-1)?.value ?? 0) - (points[0]?.value ?? 0);
+  const left = behind.map(({ value }) => value);
+  results.add('time', timeMs / 1_000, 's');
+  results.add('restarts', restartsOf({ timeMs, restartMs, stages }).length, 'restarts');
+  results.add('records to do, median', median(left), 'records');
+  results.add('records to do, most', Math.max(...left), 'records');
+  results.add('Redis at the end', (redisBytes.at(-1)?.value ?? 0) / 2 ** 20, 'MiB');
+  results.add('Redis per accepted fact', grown(redisBytes) / grown(accepted), 'bytes');
+}
+
 /** Checks the load chapter by chapter, since all of it at once would not fit into memory. */
 async function check(
   { infrastructure, report }: Pick<Workplace, 'infrastructure' | 'report'>,
@@ -133,19 +163,8 @@ async function soak({ infrastructure, signal, ending, report }: Workplace): Prom
   ending.defer(() => reader.close());
   const fleet = createFleet({ settings: { ...settingsOf(infrastructure), ...secretKeys }, say: report });
   ending.defer(() => fleet.stop());
-  const lasting = stages.map((stage) => fleet.add([stage]));
-  const turns = new Map(
-    stages.map((stage): [string, Copy[]] => [stage, Array.from({ length: COPIES - 1 }, () => fleet.add([stage]))]),
-  );
-  const areJoined = async (): Promise<boolean> => {
-    const owners = await Promise.all(stages.map((stage) => client.owners(stage)));
-    return owners.every((each) => isShared(each, { members: COPIES, partitions }));
-  };
-  for (const limit = performance.now() + joinMs; !(await areJoined()); ) {
-    if (performance.now() > limit) throw new Error(`not all copies have joined after ${joinMs} ms`);
-    await delay(500, undefined, { signal });
-  }
-  report(`${fleet.running().length} processes run; one restart every ${restartMs / 1_000} s`);
+  const context: Context = { fleet, report, signal };
+  const { lasting, turns } = await startCopies(context, client);
 
   const samples = createSampling({ redisUrl: infrastructure.redisUrl, client, reader, running: fleet.running });
   ending.defer(samples.close);
@@ -153,7 +172,6 @@ async function soak({ infrastructure, signal, ending, report }: Workplace): Prom
   const chapters = createChapters({ mark, connectionId: mark, channels, seed, ends, factsEach: given.CHAPTER_FACTS });
   const stream = startStream({ client, topic: 'raw-provider-facts', perSecond: rate, take: chapters.take });
   ending.defer(() => stream.stop());
-  const context: Context = { fleet, report, signal };
   const words = (): string => {
     const last = [samples.behind, samples.redisBytes].map((points) => points.at(-1)?.value ?? 0);
     return `${stream.published()} facts, ${last[0]} records to do, Redis ${Math.round((last[1] ?? 0) / 2 ** 20)} MiB`;
@@ -179,18 +197,11 @@ async function soak({ infrastructure, signal, ending, report }: Workplace): Prom
   wrong.push(...problems);
   for (const [reason, times] of fleet.ownEnds) wrong.push(`ended by itself, ${times} times: ${reason}`);
   wrong.push(...[...fleet.badStops, ...fleet.lateStops].map((name) => `did not stop well: ${name}`));
-  for (const [name, times] of samples.silent) report(`${name} did not show its metrics ${times} times`);
+  for (const [name, times] of samples.silent) report(`no answer of ${name}, ${times} times`);
 
-  const grown = (points: Samples['behind']): number => (points.at(-1)?.value ?? 0) - (points[0]?.value ?? 0);
-  const restarts = restartsOf({ timeMs, restartMs, stages }).length;
   results.add('facts', stream.published(), 'facts');
-  results.add('time', timeMs / 1_000, 's');
-  results.add('restarts', restarts, 'restarts');
-  results.add('records to do, median', median(samples.behind.map(({ value }) => value)), 'records');
-  results.add('records to do, most', Math.max(...samples.behind.map(({ value }) => value)), 'records');
   results.add('settled after', settledMs / 1_000, 's');
-  results.add('Redis at the end', (samples.redisBytes.at(-1)?.value ?? 0) / 2 ** 20, 'MiB');
-  results.add('Redis per accepted fact', grown(samples.redisBytes) / grown(samples.accepted), 'bytes');
+  tellParts(samples, results);
   for (const name of ['accepted', 'events', 'decisions', 'rows', 'repeats']) {
     results.add(`checked ${name}`, counts.get(name), name);
   }
