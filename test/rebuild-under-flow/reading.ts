@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { channels, entries } from '../../schemas/mirror.ts';
-import { createProjectionReader, type ProjectionReader } from '../../services/cli/why/projection-reader.ts';
+import { partitionOf } from '../../shared/partition.ts';
 import { silentLog } from '../../shared/runtime/log.ts';
 import { createRedisStore } from '../../shared/runtime/redis.ts';
+import { rowOf } from '../../shared/runtime/store.ts';
 import type { EntryName } from './facts.ts';
 
 /** What is wrong with what a reader sees of a row now, after what it saw before: a gap, or a step back. */
@@ -12,28 +13,28 @@ export function judge(name: string, before: number | undefined, now: number | un
   return now < before ? `${name} went back from ${before} to ${now}` : undefined;
 }
 
-/** A row that is read again and again, by a number that only grows. */
+/** A row that is read again and again, by a number that only grows: an entry's revision, a channel's last fact. */
 interface Watched {
-  readonly name: string;
-  readonly read: (reader: ProjectionReader) => Promise<number | undefined>;
+  readonly row: string;
+  readonly partition: number;
+  readonly newness: 'providerTime' | 'lastSeenAt';
 }
 
-/** An entry is as new as its revision, a channel as the last fact that spoke of it. */
-const watchedOf = (names: readonly EntryName[]): readonly Watched[] => [
-  ...names.map((name) => ({
-    name: `entry ${name.signalChannelId} ${name.sourceEntryId}`,
-    read: async (reader: ProjectionReader) => (await reader.read(entries.at(name)))?.providerTime ?? undefined,
-  })),
-  ...[...new Set(names.map(({ signalChannelId }) => signalChannelId))].map((id) => ({
-    name: `channel ${id}`,
-    read: async (reader: ProjectionReader) => (await reader.read(channels.at(id)))?.lastSeenAt,
-  })),
-];
+function watchedOf(names: readonly EntryName[], partitions: number): readonly Watched[] {
+  const all = names.flatMap((name): readonly Watched[] => {
+    const [entry, channel] = [entries.at(name), channels.at(name.signalChannelId)];
+    const partition = partitionOf(channel.owner, partitions);
+    return [
+      { row: rowOf(entries.name, entry.key), partition, newness: 'providerTime' },
+      { row: rowOf(channels.name, channel.key), partition, newness: 'lastSeenAt' },
+    ];
+  });
+  return [...new Map(all.map((each) => [each.row, each])).values()];
+}
 
 /** Readers that go on until they are stopped. */
 export interface Readers {
   readonly reads: () => number;
-  /** Rows that were there when they began. */
   readonly rows: number;
   readonly wrong: readonly string[];
   /** Rejects when a read fails. */
@@ -41,56 +42,74 @@ export interface Readers {
   readonly stop: () => Promise<void>;
 }
 
-const [betweenReadsMs, mostWrong] = [1, 1_000];
+const [stage, betweenLoadsMs, steadyAtOnce, mostWrong] = ['mirror-projector', 1, 2, 1_000];
 
-/** Has some readers, each with a connection of its own, read these entries and their channels as any program does. */
+/**
+ * Has some readers, each with a connection of its own, read entries and their channels as any program does: those that change
+ * all the time as often as they may, since a step back would last some milliseconds, and the steady ones in turn.
+ */
 export async function startReaders(options: {
   readonly redisUrl: string;
   readonly partitions: number;
   readonly readers: number;
-  readonly names: readonly EntryName[];
+  readonly changing: readonly EntryName[];
+  readonly steady: readonly EntryName[];
 }): Promise<Readers> {
-  const watched = watchedOf(options.names);
+  const { redisUrl, partitions } = options;
+  const changing = watchedOf(options.changing, partitions);
+  const known = new Set(changing.map(({ row }) => row));
+  const steady = watchedOf(options.steady, partitions).filter(({ row }) => !known.has(row));
+  const [hot, calm] = [changing, steady].map((all) => Map.groupBy(all, ({ partition }) => partition));
   const wrong: string[] = [];
   const stopping = new AbortController();
   let reads = 0;
 
-  const open = async () => {
-    const store = await createRedisStore({ url: options.redisUrl }, silentLog);
-    const { partitions } = options;
-    const reader = await createProjectionReader({ store, stage: 'mirror-projector', partitions, now: Date.now });
-    const seen = new Map<string, number | undefined>();
-    const lookAt = async ({ name, read }: Watched): Promise<void> => {
-      const now = await read(reader);
-      const found = judge(name, seen.get(name), now);
-      if (found !== undefined && wrong.length < mostWrong) wrong.push(found);
-      seen.set(name, now);
-      reads++;
+  const start = async () => {
+    const store = await createRedisStore({ url: redisUrl }, silentLog);
+    const seen = new Map<string, { readonly json: string; readonly now: number }>();
+    const look = async (partition: number, rows: readonly Watched[]): Promise<void> => {
+      const found = await store.load(
+        { stage, partition },
+        rows.map(({ row }) => row),
+      );
+      for (const [index, { row, newness }] of rows.entries()) {
+        const [json, before] = [found[index], seen.get(row)];
+        reads++;
+        if (json !== undefined && json === before?.json) continue;
+        // The one form in which rows are kept.
+        const now = json === undefined ? undefined : (JSON.parse(json) as { v: Record<string, number> }).v[newness];
+        const problem = judge(row, before?.now, now);
+        if (problem !== undefined && wrong.length < mostWrong) wrong.push(problem);
+        if (json !== undefined && now !== undefined) seen.set(row, { json, now });
+      }
     };
-    for (const each of watched) await lookAt(each);
-    const missing = watched.filter(({ name }) => seen.get(name) === undefined);
-    if (missing.length > 0) throw new Error(`${missing.length} rows are not there, ${missing[0]?.name} for one`);
-    const run = async (): Promise<void> => {
+    for (let partition = 0; partition < partitions; partition++) {
+      await look(partition, [...(hot?.get(partition) ?? []), ...(calm?.get(partition) ?? [])]);
+    }
+    const missing = [...changing, ...steady].filter(({ row }) => !seen.has(row));
+    if (missing.length > 0) throw new Error(`${missing.length} rows are not there, ${missing[0]?.row} for one`);
+    return async (): Promise<void> => {
       try {
-        for (let next = 0; !stopping.signal.aborted; next = (next + 1) % watched.length) {
-          const each = watched[next];
-          if (each !== undefined) await lookAt(each);
-          await delay(betweenReadsMs);
+        for (let turn = 0; !stopping.signal.aborted; turn++) {
+          const partition = turn % partitions;
+          const others = calm?.get(partition) ?? [];
+          const from = (Math.floor(turn / partitions) * steadyAtOnce) % Math.max(1, others.length);
+          await look(partition, [...(hot?.get(partition) ?? []), ...others.slice(from, from + steadyAtOnce)]);
+          await delay(betweenLoadsMs);
         }
       } finally {
         await store.close();
       }
     };
-    return run;
   };
 
-  const runs = await Promise.all(Array.from({ length: options.readers }, open));
+  const runs = await Promise.all(Array.from({ length: options.readers }, start));
   const ended = Promise.all(runs.map((run) => run())).then(() => undefined);
   // Whoever does not wait for it meets it when it stops.
   ended.catch(() => undefined);
   return {
     reads: () => reads,
-    rows: watched.length,
+    rows: changing.length + steady.length,
     wrong,
     ended,
     stop() {

@@ -18,7 +18,7 @@ const { FACTS, RATE, READERS, COPIES } = z
   .object({ FACTS: count(500_000).pipe(z.number().min(1_000)), RATE: count(100), READERS: count(4), COPIES: count(2) })
   .parse(process.env);
 const [topic, stage, partitions] = ['accepted-facts', 'mirror-projector', 12];
-const [editedRows, steadyRows, atOnce] = [60, 200, 1_000];
+const [editedRows, steadyRows, atOnce] = [24, 200, 1_000];
 const [lookMs, wordMs, patienceMs, aroundMs, mostProblems] = [250, 5_000, 600_000, 3_000, 20];
 
 /** Publishes a load that is too large to be held. */
@@ -80,8 +80,11 @@ async function rebuildUnderFlow({ infrastructure, signal, ending, report }: Work
   const take = (most: number) => Array.from({ length: most }, next);
   const stream = startStream({ client, topic, perSecond: RATE, take });
   ending.defer(() => stream.stop());
-  const names = [...edited, ...steady].map((number) => entryOf(mark, number));
-  const readers = await startReaders({ redisUrl: infrastructure.redisUrl, partitions, readers: READERS, names });
+  const nameOf = (number: number) => entryOf(mark, number);
+  const readers = await startReaders({
+    ...{ redisUrl: infrastructure.redisUrl, partitions, readers: READERS },
+    ...{ changing: edited.map(nameOf), steady: steady.map(nameOf) },
+  });
   ending.defer(() => readers.stop());
   report(`${RATE} facts/s flow, ${READERS} readers watch ${readers.rows} rows`);
   await delay(aroundMs, undefined, { signal });
