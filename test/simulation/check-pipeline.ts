@@ -51,7 +51,13 @@ const tablesOf = (stage: AnyStage) =>
     ]),
   );
 
-const asJson = (value: unknown): string => JSON.stringify(value);
+/** Text that is equal where the values are, in whatever order their members came. */
+const asJson = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
 
 /**
  * Compares a run with the plain fold of what lies in each input partition: rows, and for each output partition the
