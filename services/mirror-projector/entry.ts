@@ -6,11 +6,15 @@ const digest = (text: string): string => hash('sha256', text, 'base64url');
 
 /** JSON with the keys of every object in order, so that equal content gives equal text. */
 function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  members.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = value as Readonly<Record<string, unknown>>;
+  let json = '';
+  for (const key of Object.keys(members).sort()) {
+    const member = members[key];
+    if (member !== undefined) json += `${json === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${json}}`;
 }
 
 /** The id under which search and recall know an entry, derived from its two ids. */

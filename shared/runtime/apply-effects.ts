@@ -32,9 +32,10 @@ export interface PendingCall {
 /** What the effects of one message change and send. */
 export interface MessageChanges {
   readonly outputs: readonly OutgoingRecord[];
-  readonly rows: ReadonlyMap<string, Row | undefined>;
-  readonly writes: ReadonlyMap<string, RowWrite>;
-  readonly timers: ReadonlyMap<string, TimerWrite>;
+  /** In order: of a row or a timer that is changed twice, the later one counts. */
+  readonly rows: readonly (readonly [row: string, value: Row | undefined])[];
+  readonly writes: readonly RowWrite[];
+  readonly timers: readonly (readonly [key: string, write: TimerWrite])[];
   readonly calls: readonly PendingCall[];
   readonly rejected: readonly ErrorCode[];
 }
@@ -97,12 +98,11 @@ export function rowOfPlace(
 export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageChanges {
   const { stage, codec, partition, record, message, silent } = scope;
   const input: Topic = stage.input;
-  const position = `${input.name}/${partition}/${record.offset}`;
   const traceparent = scope.traceparent ?? passedOn(record.traceparent);
   const outputs: OutgoingRecord[] = [];
-  const rows = new Map<string, Row | undefined>();
-  const writes = new Map<string, RowWrite>();
-  const timers = new Map<string, TimerWrite>();
+  const rows: [string, Row | undefined][] = [];
+  const writes: RowWrite[] = [];
+  const timers: [string, TimerWrite][] = [];
   const calls: PendingCall[] = [];
   const rejected: ErrorCode[] = [];
 
@@ -124,7 +124,7 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
 
   /** Sends what the shell itself says of a message, which always fits. */
   const send = (topic: Topic, value: unknown, effect: string): void => {
-    if (!silent) outputs.push(make(topic, value, effect));
+    outputs.push(make(topic, value, effect));
   };
 
   const decided = (
@@ -132,32 +132,35 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
     name: string,
     more: { readonly reason?: string; readonly about?: About },
   ): void => {
+    if (silent) return;
     const decision: Decision = {
       rootId: message.rootId,
       stage: stage.name,
       status,
       ...(more.reason !== undefined && { reason: more.reason.slice(0, maxReason) }),
       at: message.at,
-      from: position,
+      from: `${input.name}/${partition}/${record.offset}`,
       about: { ...scope.about, ...more.about },
     };
     send(decisions as Topic, decision, `outcome:${name}`);
   };
 
   const keep = (row: string, value: unknown, expireAt: number | undefined): void => {
-    rows.set(row, { value, ...(expireAt !== undefined && { expireAt }) });
-    writes.set(row, {
-      row,
-      json: JSON.stringify({ v: value, ...(expireAt !== undefined && { x: expireAt }) }),
-      ...(expireAt !== undefined && { lifetimeMs: Math.max(0, expireAt - message.at) + rowGraceMs }),
-    });
+    if (expireAt === undefined) {
+      rows.push([row, { value }]);
+      writes.push({ row, json: JSON.stringify({ v: value }) });
+      return;
+    }
+    rows.push([row, { value, expireAt }]);
+    const lifetimeMs = Math.max(0, expireAt - message.at) + rowGraceMs;
+    writes.push({ row, json: JSON.stringify({ v: value, x: expireAt }), lifetimeMs });
   };
 
   const emit = ({ topic, value, name }: Emit, index: number): void => {
     if (!stage.outputs.includes(topic)) throw new RangeError('a topic that the stage does not declare');
     const most = (topic.maxBytes ?? defaultMaxBytes) - batchOverhead;
     // An output that its topic refuses rejects the message, and then nothing is kept: so it is looked at silently too.
-    if (silent && codec.encode(topic, value).length < most / 2) return;
+    if (silent && codec.bytesAtMost(topic, value) < most / 2) return;
     const made = make(topic, value, name ?? String(index));
     const bytes = (made.value?.length ?? 0) + (made.key?.length ?? 0) + (made.header?.length ?? 0);
     if (bytes > most) throw new OutputTooLarge(topic.name, bytes);
@@ -173,7 +176,7 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
     // It would fail when it is due, again and again, with no record left to reject.
     codec.encode(input, value);
     const json = JSON.stringify({ rootId: message.rootId, causeId: message.id, value });
-    timers.set(key, { set: { key, id: effectId(message.id, String(index)), dueAt, json } });
+    timers.push([key, { set: { key, id: effectId(message.id, String(index)), dueAt, json } }]);
   };
 
   const call = (effect: Call, request: CallRequest, index: number): void => {
@@ -194,6 +197,8 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
   };
 
   const reject = ({ code, details, part, about }: Reject): void => {
+    rejected.push(code);
+    if (silent) return;
     const letter = {
       rootId: message.rootId,
       stage: stage.name,
@@ -210,7 +215,6 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
     };
     send(deadLetters as Topic, letter, `dead:${part ?? ''}`);
     decided('dead_letter', part ?? '', { reason: code, ...(about !== undefined && { about }) });
-    rejected.push(code);
   };
 
   for (const [index, effect] of effects.entries()) {
@@ -223,15 +227,15 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
         break;
       case 'remove': {
         const row = rowOfPlace(effect.place, scope);
-        rows.set(row, undefined);
-        writes.set(row, { row, json: undefined });
+        rows.push([row, undefined]);
+        writes.push({ row, json: undefined });
         break;
       }
       case 'later':
         later(effect, index);
         break;
       case 'cancel':
-        timers.set(effect.key, { clear: effect.key });
+        timers.push([effect.key, { clear: effect.key }]);
         break;
       case 'call':
         call(effect, effect.request, index);

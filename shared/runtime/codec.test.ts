@@ -53,16 +53,33 @@ describe('a frame', () => {
     expect(read).toEqual(topics.map((topic) => ({ type: 'value', value: topic.value.parse(topic.example) })));
   });
 
+  const anyCount: fc.Arbitrary<Counted> = fc.record(
+    { key: fc.string({ unit: 'binary' }), count: fc.maxSafeInteger(), padding: fc.string({ unit: 'grapheme' }) },
+    { requiredKeys: ['key', 'count'] },
+  );
+
   test('is read as what was written, whatever its texts hold', () => {
-    const value: fc.Arbitrary<Counted> = fc.record(
-      { key: fc.string({ unit: 'binary' }), count: fc.maxSafeInteger(), padding: fc.string({ unit: 'grapheme' }) },
-      { requiredKeys: ['key', 'count'] },
-    );
     fc.assert(
-      fc.property(value, (written) => {
+      fc.property(anyCount, (written) => {
         expect(codec.decode(counted, codec.encode(counted, written))).toEqual({ type: 'value', value: written });
       }),
     );
+  });
+
+  test('is no longer than was foreseen, and no shorter than a third of it', () => {
+    fc.assert(
+      fc.property(anyCount, (written) => {
+        const [bytes, most] = [codec.encode(counted, written).length, codec.bytesAtMost(counted, written)];
+        expect(bytes).toBeLessThanOrEqual(most);
+        expect(bytes * 3).toBeGreaterThanOrEqual(most);
+      }),
+    );
+  });
+
+  test('that cannot be made has no length either', () => {
+    // The contract is what the types say, too.
+    const wrong = { key: 'a', count: 'many' } as unknown as Counted;
+    expect(failureOf(() => codec.bytesAtMost(counted, wrong))).toEqual(failureOf(() => codec.encode(counted, wrong)));
   });
 
   test('may hold members that its reader does not know: they are passed over', () => {

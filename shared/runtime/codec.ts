@@ -19,11 +19,15 @@ export type Decoded<V> =
 export interface Codec {
   /** Throws `contract-violated` when the value does not fit its topic, `schema-missing` for a topic it was not made for. */
   readonly encode: <V>(topic: Topic<V>, value: V) => Buffer;
+  /** Bytes that `encode` would not exceed, three times as many at most; throws where it throws. */
+  readonly bytesAtMost: <V>(topic: Topic<V>, value: V) => number;
   /** Waits only for a schema id that was never seen before. Rejects with `infrastructure-unavailable`. */
   readonly decode: <V>(topic: Topic<V>, bytes: Buffer | null) => Decoded<V> | Promise<Decoded<V>>;
 }
 
 const frameBytes = 5;
+/** In UTF-8, at most: what takes four bytes is two characters of a string. */
+const bytesPerCharacter = 3;
 
 /** Resolves the ids of the topics that are written. Throws `schema-missing` when one is not registered. */
 export async function createCodec(options: {
@@ -55,14 +59,18 @@ export async function createCodec(options: {
     return { type: 'poison', code: 'contract-violated', details: issueDetails(parsed.error) };
   };
 
+  const written = <V>(topic: Topic<V>, value: V): { readonly id: number; readonly json: string } => {
+    const id = ids.get(topic.name);
+    if (id === undefined) throw new BusError('schema-missing', { topic: topic.name });
+    const parsed = safeParse(topic.value, value);
+    if (!parsed.success) throw new BusError('contract-violated', { topic: topic.name, ...issueDetails(parsed.error) });
+    return { id, json: JSON.stringify(parsed.data) };
+  };
+
   return {
+    bytesAtMost: (topic, value) => frameBytes + bytesPerCharacter * written(topic, value).json.length,
     encode(topic, value) {
-      const id = ids.get(topic.name);
-      if (id === undefined) throw new BusError('schema-missing', { topic: topic.name });
-      const parsed = safeParse(topic.value, value);
-      if (!parsed.success)
-        throw new BusError('contract-violated', { topic: topic.name, ...issueDetails(parsed.error) });
-      const json = JSON.stringify(parsed.data);
+      const { id, json } = written(topic, value);
       const frame = Buffer.allocUnsafe(frameBytes + Buffer.byteLength(json, 'utf8'));
       frame.writeUInt8(0, 0);
       frame.writeInt32BE(id, 1);

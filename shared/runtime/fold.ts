@@ -166,7 +166,10 @@ export function foldRecords(
     if (decoded.type === 'poison') return [rejection(decoded.code, decoded.details)];
     if (reads instanceof Fault) return [rejection('stage-fault', { ...reads })];
     const view: Record<string, unknown> = { ...context.tables };
-    for (const [name, place] of Object.entries(reads)) view[name] = read(rowOfPlace(place, context), message.at);
+    for (const name in reads) {
+      const place = reads[name];
+      if (place !== undefined) view[name] = read(rowOfPlace(place, context), message.at);
+    }
     // The view was filled by the stage's own `reads` and tables.
     const effects = stage.decide(view as Parameters<typeof stage.decide>[0], message, context.settings);
     const whole = effects.find(isWholeReject);
@@ -197,7 +200,7 @@ export function foldRecords(
       records.push({ type: repeat ? 'repeat' : 'unknown-type' });
       continue;
     }
-    const id = idOf(each, input, `${input.name}/${context.partition}/${record.offset}`);
+    const id = idOf(each, input, context.partition);
     const message: Message<unknown> = {
       id,
       rootId: header?.rootId ?? id,
@@ -206,15 +209,15 @@ export function foldRecords(
       value: decoded.type === 'value' ? decoded.value : undefined,
       ...(header?.part !== undefined && { part: header.part }),
     };
-    const about = decoded.type === 'value' ? (input.about?.(decoded.value) ?? {}) : {};
     const silent = record.offset < context.liveFrom;
+    const about = decoded.type === 'value' && !silent ? (input.about?.(decoded.value) ?? {}) : {};
     const traceparent = silent ? undefined : context.traceparentOf?.(record, message.rootId);
     const { effects, changes } = decideAndApply(each, { ...context, record, message, about, silent, traceparent });
     if (traceparent !== undefined) {
       traced.push({ record, rootId: message.rootId, traceparent, effects, rejected: changes.rejected });
     }
     for (const [row, value] of changes.rows) rows.set(row, value);
-    for (const [row, write] of changes.writes) writes.set(row, write);
+    for (const write of changes.writes) writes.set(write.row, write);
     for (const [key, write] of changes.timers) timers.set(key, write);
     if (!silent) {
       outputs.push(...changes.outputs);
@@ -242,12 +245,13 @@ export function foldRecords(
 }
 
 /** The stable id of a message: derived from its cause where a stage made it, else its own, else its place in the log. */
-function idOf({ header, decoded }: FoldInput, topic: Topic, position: string): string {
+function idOf({ header, decoded, record }: FoldInput, topic: Topic, partition: number): string {
   if (header?.timer !== undefined) return header.timer.id;
   if (header?.call !== undefined) return effectId(header.call.id, 'answer');
   if (header?.from !== undefined) return effectId(header.causeId, header.from.effect);
   if (header !== undefined) return header.causeId;
-  return (decoded.type === 'value' ? topic.id?.(decoded.value) : undefined) ?? position;
+  const own = decoded.type === 'value' ? topic.id?.(decoded.value) : undefined;
+  return own ?? `${topic.name}/${partition}/${record.offset}`;
 }
 
 /** Whether an error is the world's: something out of reach, to be waited for. */

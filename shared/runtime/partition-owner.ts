@@ -8,6 +8,7 @@ import type { Codec, Decoded } from './codec.ts';
 import { Fault, type Folded, type FoldedRecord, type FoldInput, foldRecords } from './fold.ts';
 import { formatHeader, parseHeader } from './header.ts';
 import { inReach } from './in-reach.ts';
+import { createRowCache, createRowFilter } from './row-cache.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import { recordBytes, type Sender } from './sender.ts';
 import { rowOf, type Slot, type SlotPosition, type SlotView, type Store } from './store.ts';
@@ -97,7 +98,9 @@ export async function openPartition(
   let breaker: Breaker = { type: 'closed', inARow: 0 };
   let idleSince = clock.now();
   let finishing = false;
-  const cache = new Map<string, Row | undefined>();
+  const cache = createRowCache(runtime.cacheRows);
+  // A draft holds what was saved from here on, and nothing else: a row that was not is absent, and need not be asked for.
+  const saved = slot.draft === true && !isKept ? createRowFilter() : undefined;
   const fired = new Map<string, number>();
   let earliest =
     (await waiting(() => store.due(slot, Number.MAX_SAFE_INTEGER, 1)))[0]?.dueAt ?? Number.POSITIVE_INFINITY;
@@ -138,7 +141,7 @@ export async function openPartition(
 
   /** Decodes records and loads what they read; undefined when the stored state is not the one of the position. */
   const prepare = async (records: readonly IncomingRecord[]): Promise<readonly FoldInput[] | undefined> => {
-    const decoded: Omit<FoldInput, 'timer'>[] = [];
+    const inputs: FoldInput[] = [];
     const rows = new Set<string>();
     const keys = new Set<string>();
     for (const record of records) {
@@ -146,32 +149,31 @@ export async function openPartition(
       const decoding = codec.decode(stage.input, record.value);
       const value = decoding instanceof Promise ? await decodedLater(decoding, record.value) : decoding;
       const reads = readsOf(value);
-      decoded.push({ record, header, decoded: value, reads });
+      inputs.push({ record, header, decoded: value, reads, timer: undefined });
       if (header?.timer !== undefined) keys.add(header.timer.key);
       if (header?.call !== undefined) rows.add(callRow(header.call.id));
       if (reads instanceof Fault) continue;
-      for (const place of Object.values(reads)) rows.add(rowOf(place.projection.name, place.key));
+      for (const name in reads) {
+        const place = reads[name];
+        if (place !== undefined) rows.add(rowOf(place.projection.name, place.key));
+      }
     }
-    const missing = [...rows].filter((row) => !cache.has(row));
+    const missing = [...rows].filter((row) => !cache.has(row) && saved?.mayHave(row) !== false);
     const found = await view(missing, [...keys]);
     if (found === undefined) return undefined;
     for (const [index, row] of missing.entries()) cache.set(row, decodeRow(found.rows[index]));
+    if (keys.size === 0) return inputs;
     const timers = new Map([...keys].map((key, index) => [key, found.timers[index]]));
-    return decoded.map((each) => ({
+    return inputs.map((each) => ({
       ...each,
       timer: each.header?.timer === undefined ? undefined : timers.get(each.header.timer.key),
     }));
   };
 
   const remember = (folded: Folded): void => {
-    for (const [row, value] of folded.rows) {
-      cache.delete(row);
-      cache.set(row, value);
-    }
-    for (const row of cache.keys()) {
-      if (cache.size <= runtime.cacheRows) break;
-      cache.delete(row);
-    }
+    for (const [row, value] of folded.rows) cache.set(row, value);
+    cache.shrink();
+    if (saved !== undefined) for (const { row } of folded.rowWrites) saved.add(row);
     for (const write of folded.timers.values()) {
       if ('set' in write) earliest = Math.min(earliest, write.set.dueAt);
     }
@@ -211,7 +213,7 @@ export async function openPartition(
     await sender.send(folded.outputs);
     if (closed.signal.aborted) return 'reopen';
     const present = context.guards.fence ? position.fence : await waiting(() => store.fence(slot));
-    const saved = await waiting(() =>
+    const result = await waiting(() =>
       store.save(slot, present ?? position.fence, {
         fence: folded.position.fence,
         at: folded.position.at,
@@ -220,7 +222,7 @@ export async function openPartition(
         timers: [...folded.timers.values()],
       }),
     );
-    if (saved.type !== 'saved') return 'reopen';
+    if (result.type !== 'saved') return 'reopen';
     position = folded.position;
     next = position.fence + 1n;
     breaker = watched;

@@ -4,7 +4,7 @@ import { type CountingProcess, countingWorld, runtimeWith } from '../testing/cou
 import { runUntil, settle } from '../testing/settle.ts';
 import { silentLog } from './log.ts';
 import { performCall } from './perform-call.ts';
-import { abandonRebuild, type RebuildStep, type Rebuilt, rebuildStage } from './rebuild.ts';
+import { abandonRebuild, type RebuildOptions, type RebuildStep, type Rebuilt, rebuildStage } from './rebuild.ts';
 import { runStage } from './run-stage.ts';
 
 const count = (key: string, emit = 0): Ask => ({ type: 'count', key, emit });
@@ -17,8 +17,11 @@ async function handled(...asked: readonly Ask[]) {
   const options = (mine: CountingProcess) => ({
     ...{ stage: counting, settings: {}, tables: {}, runtime, parallel: 1, graceMs: 10, ...mine },
   });
-  const rebuild = (mine: CountingProcess, steps: RebuildStep[] = []): Promise<Rebuilt> =>
-    rebuildStage({ ...options(mine), onStep: (step) => void steps.push(step) });
+  const rebuild = (
+    mine: CountingProcess,
+    steps: RebuildStep[] = [],
+    more: Partial<RebuildOptions> = {},
+  ): Promise<Rebuilt> => rebuildStage({ ...options(mine), onStep: (step) => void steps.push(step), ...more });
   const run = async () => {
     const mine = await world.start();
     const observer = { folded: () => undefined, batch: () => undefined, reopened: () => undefined };
@@ -76,13 +79,40 @@ describe('a rebuild', () => {
     void world.rebuild(first);
     await runUntil(simulation, () => world.fence(2) >= 8n);
     first.process.kill();
+    const second = await world.start();
+    // What was on its way to the store when it was killed has come there.
     const reached = world.fence(2);
     expect(reached).toBeLessThan(29n);
     const steps: RebuildStep[] = [];
-    const rebuilt = await settle(simulation, world.rebuild(await world.start(), steps));
+    const rebuilt = await settle(simulation, world.rebuild(second, steps));
     expect(rebuilt).toMatchObject({ generation: 2, resumed: true, records: Number(29n - reached) });
     expect(steps[0]).toEqual({ type: 'resumed', generation: 2 });
     expect(simulation.rows(world.slot(2))).toEqual(new Map([['counts:a', '{"v":{"count":30}}']]));
+  });
+
+  test('asks for no row that it has not saved itself, but for those of the part that one before it built', async () => {
+    const world = await handled(...Array.from({ length: 30 }, (_, index) => count(`key-${index % 10}`)));
+    const { simulation } = world;
+    const asked: string[] = [];
+    const spying = async (): Promise<CountingProcess> => {
+      const mine = await world.start('rebuild');
+      const view: CountingProcess['store']['view'] = (slot, wanted) => {
+        asked.push(...wanted.rows);
+        return mine.store.view(slot, wanted);
+      };
+      return { ...mine, store: { ...mine.store, view } };
+    };
+    const options = { runtime: { ...runtime, cacheRows: 0 } };
+    const first = await spying();
+    void world.rebuild(first, [], options);
+    await runUntil(simulation, () => world.fence(2) >= 5n);
+    expect(asked).toEqual([]);
+    first.process.kill();
+    await settle(simulation, world.rebuild(await spying(), [], options));
+    expect(asked).toContain('counts:key-9');
+    expect(simulation.rows(world.slot(2))).toEqual(
+      new Map(Array.from({ length: 10 }, (_, index) => [`counts:key-${index}`, '{"v":{"count":3}}'])),
+    );
   });
 
   test('does not fold what the live stage has not handled: that is emitted afterwards, once', async () => {
