@@ -3,7 +3,7 @@ import { channels, entries } from '../../schemas/mirror.ts';
 import { partitionOf } from '../../shared/partition.ts';
 import { silentLog } from '../../shared/runtime/log.ts';
 import { createRedisStore } from '../../shared/runtime/redis.ts';
-import { rowOf } from '../../shared/runtime/store.ts';
+import { rowOf, type Store } from '../../shared/runtime/store.ts';
 import type { EntryName } from './facts.ts';
 
 /** What is wrong with what a reader sees of a row now, after what it saw before: a gap, or a step back. */
@@ -52,6 +52,8 @@ export async function startReaders(options: {
   readonly redisUrl: string;
   readonly partitions: number;
   readonly readers: number;
+  /** Read the generation in use at once, as no reader should: they must find steps back, or they would find none ever. */
+  readonly impatient: boolean;
   readonly changing: readonly EntryName[];
   readonly steady: readonly EntryName[];
 }): Promise<Readers> {
@@ -66,9 +68,14 @@ export async function startReaders(options: {
 
   const start = async () => {
     const store = await createRedisStore({ url: redisUrl }, silentLog);
+    const loadNow: Store['load'] = async (at, rows) => {
+      const { inUse } = await store.generations(at);
+      return (await store.view({ ...at, generation: inUse }, { rows, timers: [] })).rows;
+    };
+    const load = options.impatient ? loadNow : store.load;
     const seen = new Map<string, { readonly json: string; readonly now: number }>();
     const look = async (partition: number, rows: readonly Watched[]): Promise<void> => {
-      const found = await store.load(
+      const found = await load(
         { stage, partition },
         rows.map(({ row }) => row),
       );

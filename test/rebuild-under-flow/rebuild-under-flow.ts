@@ -14,8 +14,14 @@ import { type AcceptedRecord, acceptedFacts, entryOf, freeNumbers, spread, stead
 import { startReaders } from './reading.ts';
 
 const count = (otherwise: number) => z.coerce.number().int().min(1).default(otherwise);
-const { FACTS, RATE, READERS, COPIES } = z
-  .object({ FACTS: count(500_000).pipe(z.number().min(1_000)), RATE: count(100), READERS: count(4), COPIES: count(2) })
+const { FACTS, RATE, READERS, COPIES, IMPATIENT } = z
+  .object({
+    FACTS: count(500_000).pipe(z.number().min(1_000)),
+    RATE: count(100),
+    READERS: count(4),
+    COPIES: count(2),
+    IMPATIENT: z.enum(['0', '1']).default('0'),
+  })
   .parse(process.env);
 const [topic, stage, partitions] = ['accepted-facts', 'mirror-projector', 12];
 const [editedRows, steadyRows, atOnce] = [24, 200, 1_000];
@@ -82,7 +88,7 @@ async function rebuildUnderFlow({ infrastructure, signal, ending, report }: Work
   ending.defer(() => stream.stop());
   const nameOf = (number: number) => entryOf(mark, number);
   const readers = await startReaders({
-    ...{ redisUrl: infrastructure.redisUrl, partitions, readers: READERS },
+    ...{ redisUrl: infrastructure.redisUrl, partitions, readers: READERS, impatient: IMPATIENT === '1' },
     ...{ changing: edited.map(nameOf), steady: steady.map(nameOf) },
   });
   ending.defer(() => readers.stop());
