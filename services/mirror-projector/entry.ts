@@ -4,26 +4,31 @@ import type { EntryReceived } from '../../schemas/normalized-fact.ts';
 
 const digest = (text: string): string => hash('sha256', text, 'base64url');
 
-/** JSON with the keys of every object in order, so that equal content gives equal text. */
-function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+/** A value with the members of all its objects in the order of their names, so that equal content gives equal JSON. */
+function ordered(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(ordered);
   const members = value as Readonly<Record<string, unknown>>;
-  let json = '';
-  for (const key of Object.keys(members).sort()) {
-    const member = members[key];
-    if (member !== undefined) json += `${json === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;
-  }
-  return `{${json}}`;
+  // From entries, since an assignment to a key that a provider chose could reach the prototype.
+  return Object.fromEntries(
+    Object.keys(members)
+      .sort()
+      .map((key) => [key, ordered(members[key])]),
+  );
 }
 
 /** The id under which search and recall know an entry, derived from its two ids. */
 export const documentIdOf = (entry: { readonly signalChannelId: string; readonly sourceEntryId: string }): string =>
   `signal-gateway-entry:${digest(JSON.stringify([entry.signalChannelId, entry.sourceEntryId]))}`;
 
+type Content = Pick<
+  Entry,
+  'providerThreadId' | 'replyToSourceEntryId' | 'title' | 'text' | 'links' | 'author' | 'metadata'
+>;
+
 /** The entry as this fact shows it, whatever is stored. */
 export function entryOf(fact: EntryReceived, stored: Entry | undefined, at: number): Entry {
-  const content = {
+  const content: Content = {
     providerThreadId: fact.providerThreadId ?? null,
     replyToSourceEntryId: fact.replyToSourceEntryId ?? null,
     title: fact.title ?? null,
@@ -38,10 +43,22 @@ export function entryOf(fact: EntryReceived, stored: Entry | undefined, at: numb
     ...content,
     providerTime: fact.providerTime ?? null,
     documentId: documentIdOf(fact),
-    contentHash: digest(canonicalJson(content)),
+    contentHash: hashOf(content),
     firstSeenAt: stored?.firstSeenAt ?? at,
     lastSeenAt: at,
   };
+}
+
+/** The hash of what an entry says: of its JSON with all members in the order of their names. */
+function hashOf(content: Content): string {
+  const { author, links, metadata, providerThreadId, replyToSourceEntryId, text, title } = content;
+  const inOrder = {
+    author: { displayName: author.displayName, id: author.id, kind: author.kind, url: author.url },
+    links: links.map((link) => ({ title: link.title, url: link.url })),
+    metadata: ordered(metadata),
+    ...{ providerThreadId, replyToSourceEntryId, text, title },
+  };
+  return digest(JSON.stringify(inOrder));
 }
 
 /** Whether a revision is older than a stored one. Without both times it is not: then the one that came last counts. */
