@@ -105,11 +105,10 @@ export async function openPartition(
   let earliest =
     (await waiting(() => store.due(slot, Number.MAX_SAFE_INTEGER, 1)))[0]?.dueAt ?? Number.POSITIVE_INFINITY;
 
-  const decodeRow = (json: string | undefined): Row | undefined => {
-    if (json === undefined) return undefined;
+  const decodeRow = (json: string): Row => {
     // Rows are written by this shell alone, in this one form.
     const { v, x } = JSON.parse(json) as { v: unknown; x?: number };
-    return { value: v, ...(x !== undefined && { expireAt: x }) };
+    return x === undefined ? { value: v } : { value: v, expireAt: x };
   };
 
   const readsOf = (decoded: Decoded<unknown>): Reads | Fault => {
@@ -140,7 +139,9 @@ export async function openPartition(
   };
 
   /** Decodes records and loads what they read; undefined when the stored state is not the one of the position. */
-  const prepare = async (records: readonly IncomingRecord[]): Promise<readonly FoldInput[] | undefined> => {
+  const prepare = async (
+    records: readonly IncomingRecord[],
+  ): Promise<{ readonly inputs: readonly FoldInput[]; readonly present: ReadonlyMap<string, Row> } | undefined> => {
     const inputs: FoldInput[] = [];
     const rows = new Set<string>();
     const keys = new Set<string>();
@@ -158,22 +159,35 @@ export async function openPartition(
         if (place !== undefined) rows.add(rowOf(place.projection.name, place.key));
       }
     }
-    const missing = [...rows].filter((row) => !cache.has(row) && saved?.mayHave(row) !== false);
+    const present = new Map<string, Row>();
+    const missing: string[] = [];
+    for (const row of rows) {
+      const json = cache.get(row);
+      if (typeof json === 'string') present.set(row, decodeRow(json));
+      else if (json === undefined && saved?.mayHave(row) !== false) missing.push(row);
+    }
     const found = await view(missing, [...keys]);
     if (found === undefined) return undefined;
-    for (const [index, row] of missing.entries()) cache.set(row, decodeRow(found.rows[index]));
-    if (keys.size === 0) return inputs;
+    for (const [index, row] of missing.entries()) {
+      const json = found.rows[index];
+      cache.set(row, json ?? null);
+      if (json !== undefined) present.set(row, decodeRow(json));
+    }
+    if (keys.size === 0) return { inputs, present };
     const timers = new Map([...keys].map((key, index) => [key, found.timers[index]]));
-    return inputs.map((each) => ({
+    const timed = inputs.map((each) => ({
       ...each,
       timer: each.header?.timer === undefined ? undefined : timers.get(each.header.timer.key),
     }));
+    return { inputs: timed, present };
   };
 
   const remember = (folded: Folded): void => {
-    for (const [row, value] of folded.rows) cache.set(row, value);
+    for (const { row, json } of folded.rowWrites) {
+      cache.set(row, json ?? null);
+      saved?.add(row);
+    }
     cache.shrink();
-    if (saved !== undefined) for (const { row } of folded.rowWrites) saved.add(row);
     for (const write of folded.timers.values()) {
       if ('set' in write) earliest = Math.min(earliest, write.set.dueAt);
     }
@@ -181,8 +195,8 @@ export async function openPartition(
 
   const handleChunk = async (records: readonly IncomingRecord[]): Promise<Handled> => {
     const startedAt = clock.now();
-    const inputs = await prepare(records);
-    if (inputs === undefined) return 'reopen';
+    const prepared = await prepare(records);
+    if (prepared === undefined) return 'reopen';
     const folded = foldRecords(
       {
         stage,
@@ -196,8 +210,8 @@ export async function openPartition(
         traceparentOf,
       },
       position,
-      inputs,
-      (row) => cache.get(row),
+      prepared.inputs,
+      (row) => prepared.present.get(row),
     );
     if (closed.signal.aborted) return 'reopen';
     const watched = watchRejects(breaker, folded.records, runtime.rejectsInARow);

@@ -1,10 +1,8 @@
-import type { Row } from './apply-effects.ts';
-
-/** Rows remembered between the batches of a partition; undefined stands for a row that is known to be absent. */
+/** Rows remembered between the batches of a partition, as their JSON: a text is one thing to keep, its values are many. */
 export interface RowCache {
-  readonly has: (row: string) => boolean;
-  readonly get: (row: string) => Row | undefined;
-  readonly set: (row: string, value: Row | undefined) => void;
+  /** Null stands for a row that is known to be absent, undefined for one of which nothing is known. */
+  readonly get: (row: string) => string | null | undefined;
+  readonly set: (row: string, json: string | null) => void;
   /** Forgets what is too much, the rows that were longest not written first; to be called between batches. */
   readonly shrink: () => void;
 }
@@ -14,12 +12,14 @@ export interface RowCache {
  * becomes the older one when it is full. So a row costs one step to write, and nothing to forget.
  */
 export function createRowCache(most: number): RowCache {
-  let younger = new Map<string, Row | undefined>();
-  let older = new Map<string, Row | undefined>();
+  let younger = new Map<string, string | null>();
+  let older = new Map<string, string | null>();
   return {
-    has: (row) => younger.has(row) || older.has(row),
-    get: (row) => younger.get(row) ?? (younger.has(row) ? undefined : older.get(row)),
-    set: (row, value) => void younger.set(row, value),
+    get(row) {
+      const json = younger.get(row);
+      return json === undefined ? older.get(row) : json;
+    },
+    set: (row, json) => void younger.set(row, json),
     shrink() {
       if (younger.size <= most / 2) return;
       older = younger.size <= most ? younger : new Map();
