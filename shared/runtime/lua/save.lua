@@ -41,17 +41,27 @@ for _ = 1, tonumber(ARGV[5]) do
   at = at + 3
 end
 
+-- Rows without a lifetime are written together, so many at once as fit on the stack of a script.
+local lasting, count = {}, 0
+local function flush()
+  if count > 0 then redis.call('MSET', unpack(lasting, 1, count)) end
+  count = 0
+end
+
 for row = 6, #KEYS do
   local lifetime, json = ARGV[at], ARGV[at + 1]
-  if lifetime == '' then
+  if lifetime == '0' then
+    lasting[count + 1], lasting[count + 2] = KEYS[row], json
+    count = count + 2
+    if count == 2000 then flush() end
+  elseif lifetime == '' then
     redis.call('DEL', KEYS[row])
-  elseif lifetime == '0' then
-    redis.call('SET', KEYS[row], json)
   else
     redis.call('SET', KEYS[row], json, 'PX', lifetime)
   end
   at = at + 2
 end
+flush()
 
 -- The fence comes last: a script that fails half-way is repeated from the same fence, and writes the same again.
 redis.call('HSET', KEYS[1], 'fence', ARGV[2], 'at', ARGV[3])
