@@ -1,3 +1,4 @@
+import type { ResourceLimits, Worker } from 'node:worker_threads';
 import type { Topic } from '../../schemas/define.ts';
 import type { Bus } from '../../shared/runtime/bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -17,6 +18,9 @@ export interface Ports {
   readonly registry: () => Promise<SchemaRegistry>;
 }
 
+/** Starts a thread from its file, what it is told and the memory that it may have. */
+export type StartThread = (file: URL, told: unknown, limits?: ResourceLimits) => Worker;
+
 /** What a command works with. What it asks for is opened then, and closed at its end. */
 export interface CommandContext extends Ports {
   /** The process's own environment. */
@@ -35,6 +39,8 @@ export interface CommandContext extends Ports {
   readonly table: <V>(topic: Topic<V>) => Promise<Table<V>>;
   /** Prints a value now, for a command that stays; as the value that `run` answers is printed at its end. */
   readonly present: (value: unknown) => void;
+  /** Starts a thread that opens the same world for itself; absent where the world lies in this process. */
+  readonly startThread?: StartThread | undefined;
   /** Resolves when the person or the system asks the process to end. */
   readonly untilStopped: () => Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { LogLevel } from '../../shared/runtime/connection-settings.ts';
 import { createLog } from '../../shared/runtime/log.ts';
@@ -32,6 +33,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     return environment;
   },
   openPorts: openRealPorts,
+  startThread: (file, told, limits) => new Worker(file, { workerData: told, resourceLimits: limits ?? {} }),
 });
 
 // The command is over. A connection that still waits for an answer would keep the process; output that is still read may.

@@ -10,7 +10,7 @@ import type { Log } from '../../shared/runtime/log.ts';
 import { createPublisher } from '../../shared/runtime/publisher.ts';
 import { createSender } from '../../shared/runtime/sender.ts';
 import { openTable } from '../../shared/runtime/tables.ts';
-import type { CommandContext, Ports } from './context.ts';
+import type { CommandContext, Ports, StartThread } from './context.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a context is opened over: the real world, or a twin of it. */
@@ -22,6 +22,7 @@ export interface World {
   readonly log: Log;
   readonly openPorts: (environment: () => Environment, log: Log) => Ports;
   readonly present: (value: unknown) => void;
+  readonly startThread?: StartThread | undefined;
 }
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -100,6 +101,7 @@ export function openContext(world: World): { readonly context: CommandContext; r
       return opened.table;
     },
     present: world.present,
+    startThread: world.startThread,
     untilStopped() {
       const { promise, resolve } = Promise.withResolvers<void>();
       // Waiting for a signal alone does not keep a process alive.

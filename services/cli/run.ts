@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Environment } from '../../shared/runtime/connection-settings.ts';
 import type { Log } from '../../shared/runtime/log.ts';
 import type { Chapter } from './command.ts';
-import type { Ports } from './context.ts';
+import type { Ports, StartThread } from './context.ts';
 import { exitCodeOf, failureText, failureValue } from './failure.ts';
 import { openContext } from './open-context.ts';
 import { parseCommandLine } from './program.ts';
@@ -19,6 +19,7 @@ export interface Surroundings {
   readonly given: Environment;
   readonly environment: () => Environment;
   readonly openPorts: (environment: () => Environment, log: Log) => Ports;
+  readonly startThread?: StartThread | undefined;
 }
 
 /** Runs what was typed after `signalbox`; answers the exit code. */

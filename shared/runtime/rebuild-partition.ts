@@ -1,8 +1,39 @@
 import { BusError } from '../errors.ts';
+import type { AnyStage } from '../stage/stage.ts';
 import type { Bus, IncomingRecord } from './bus.ts';
+import type { Clock } from './clock.ts';
+import type { Codec } from './codec.ts';
 import { inReach } from './in-reach.ts';
 import { type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
-import type { Slot, StatePartition } from './store.ts';
+import type { RuntimeSettings } from './runtime-settings.ts';
+import type { Slot, StatePartition, Store } from './store.ts';
+
+/** What a stage is folded with, and on. */
+export interface RebuildSurroundings {
+  readonly stage: AnyStage;
+  readonly settings: unknown;
+  readonly tables: Readonly<Record<string, unknown>>;
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly runtime: RuntimeSettings;
+}
+
+/** What the partitions of a rebuild share: the work of an owner that sends nothing and calls nobody. */
+export const rebuildContext = (
+  { stage, settings, tables, store, codec, clock, runtime }: RebuildSurroundings,
+  counts: ReadonlyMap<string, number>,
+): PartitionContext => ({
+  ...{ stage, settings, tables, store, codec, clock },
+  // A record that was rejected is rejected again: that stops nobody.
+  runtime: { ...runtime, rejectsInARow: 0 },
+  sender: { send: async () => undefined, pending: () => 0, stop: () => undefined },
+  partitionsOf: (topic) => counts.get(topic) ?? 0,
+  guards: { fence: true, watermarks: true },
+  onFolded: () => undefined,
+  onCalls: async () => undefined,
+});
 
 /** Where the rebuild of a partition stands: offsets of its input topic. `next` is folded up to, `goal` is to be reached. */
 export interface RebuildStanding {

@@ -1,29 +1,24 @@
 import { BusError } from '../errors.ts';
-import type { AnyStage } from '../stage/stage.ts';
-import type { Bus } from './bus.ts';
-import type { Clock } from './clock.ts';
-import type { Codec } from './codec.ts';
 import { inReach } from './in-reach.ts';
 import { partitionCounts } from './partition-counts.ts';
-import type { PartitionContext } from './partition-owner.ts';
-import { type RebuildPartition, type RebuildStanding, rebuildPartition } from './rebuild-partition.ts';
-import type { RuntimeSettings } from './runtime-settings.ts';
-import type { Generations, Store } from './store.ts';
+import {
+  type RebuildPartition,
+  type RebuildStanding,
+  type RebuildSurroundings,
+  rebuildContext,
+  rebuildPartition,
+} from './rebuild-partition.ts';
+import type { RebuildThreads } from './rebuild-threads.ts';
+import type { Generations } from './store.ts';
 
 /** What a rebuild runs on. */
-export interface RebuildOptions {
-  readonly stage: AnyStage;
-  readonly settings: unknown;
-  readonly tables: Readonly<Record<string, unknown>>;
-  readonly bus: Bus;
-  readonly store: Store;
-  readonly codec: Codec;
-  readonly clock: Clock;
-  readonly runtime: RuntimeSettings;
+export interface RebuildOptions extends RebuildSurroundings {
   /** Partitions folded at once. */
   readonly parallel: number;
   /** How long the state before stays, for readers that look at Redis themselves. */
   readonly graceMs: number;
+  /** Fold most of it, each on a core of its own; absent, this thread folds all. */
+  readonly threads?: RebuildThreads | undefined;
   readonly onStep: (step: RebuildStep) => void;
 }
 
@@ -57,41 +52,35 @@ const closeRecords = 1_000;
  * at any moment; started again, it goes on. Throws `rebuild-abandoned`, `offset-gap`, `topic-missing`.
  */
 export async function rebuildStage(options: RebuildOptions): Promise<Rebuilt> {
-  const { stage, bus, store, clock, runtime, onStep } = options;
+  const { stage, bus, store, clock, onStep } = options;
   const counts = await partitionCounts({ stage, bus, ...patienceOf(options) });
   const partitions = counts.get(stage.input.name) ?? 0;
   const { generation, resumed } = await generationToBuild(options, partitions);
   onStep({ type: resumed ? 'resumed' : 'began', generation });
 
-  const context: PartitionContext = {
-    stage,
-    settings: options.settings,
-    tables: options.tables,
-    store,
-    codec: options.codec,
-    clock,
-    // A record that was rejected is rejected again: that stops nobody.
-    runtime: { ...runtime, rejectsInARow: 0 },
-    sender: { send: async () => undefined, pending: () => 0, stop: () => undefined },
-    partitionsOf: (topic) => counts.get(topic) ?? 0,
-    guards: { fence: true, watermarks: true },
-    onFolded: () => undefined,
-    onCalls: async () => undefined,
+  const context = rebuildContext(options, counts);
+  const open = async (): Promise<readonly RebuildPartition[]> => {
+    const opened = Array.from({ length: partitions }, (_, partition) =>
+      rebuildPartition({ context, bus, partition, generation }),
+    );
+    await inParallel(opened, partitions, (each) => each.prepare());
+    return opened;
   };
-  const all = Array.from({ length: partitions }, (_, partition) =>
-    rebuildPartition({ context, bus, partition, generation }),
-  );
+  let all = await open();
+  await options.threads?.ready;
 
-  await inParallel(all, all.length, (each) => each.prepare());
-
-  const records = (): number => all.reduce((sum, each) => sum + each.folded(), 0);
+  const standings = all.map((each) => each.standing());
+  const foldedInThreads = all.map(() => 0);
+  const records = (): number =>
+    [...foldedInThreads, ...all.map((each) => each.folded())].reduce((sum, folded) => sum + folded, 0);
   const began = clock.now();
   const told = new AbortController();
+  let inThreads = options.threads !== undefined;
   const telling = (async () => {
     while (!told.signal.aborted) {
       await clock.sleep(tellMs, told.signal);
-      const standings = all.map((each) => each.standing());
-      onStep({ type: 'folding', partitions: standings, folded: records() });
+      const partitions = inThreads ? [...standings] : all.map((each) => each.standing());
+      onStep({ type: 'folding', partitions, folded: records() });
     }
   })();
   const catchUp = async (each: RebuildPartition): Promise<number> => {
@@ -101,6 +90,19 @@ export async function rebuildStage(options: RebuildOptions): Promise<Rebuilt> {
   };
 
   try {
+    if (options.threads !== undefined) {
+      await options.threads.fold({
+        generation,
+        partitions: standings.map(({ partition }) => partition),
+        onStanding(standing, folded) {
+          standings[standing.partition] = standing;
+          foldedInThreads[standing.partition] = folded;
+        },
+      });
+      // The state says how far they came.
+      all = await open();
+      inThreads = false;
+    }
     // What moves on while the first partitions are caught up with is little, and less each time.
     for (let behind = Number.POSITIVE_INFINITY; behind > closeRecords; ) {
       behind = Math.max(0, ...(await inParallel(all, options.parallel, catchUp)));

@@ -3,6 +3,8 @@ import { createCodec } from '../../shared/runtime/codec.ts';
 import { isUnavailable } from '../../shared/runtime/fold.ts';
 import type { SimulatedProcess, Simulation } from '../../shared/runtime/memory/simulation.ts';
 import { rebuildStage } from '../../shared/runtime/rebuild.ts';
+import { rebuildContext, rebuildPartition } from '../../shared/runtime/rebuild-partition.ts';
+import type { RebuildThreads } from '../../shared/runtime/rebuild-threads.ts';
 import type { AnyStage } from '../../shared/stage/stage.ts';
 import { hasty } from './stage-fleet.ts';
 
@@ -33,8 +35,19 @@ export function startRebuilds(
     const { stage } = options;
     const codec = await createCodec({ registry, writes: options.writes });
     const settings = stage.config.schema.parse({});
+    const surroundings = { stage, settings, bus, store, codec, clock, tables: {}, runtime: hasty };
+    // Threads share nothing, so here they are other work of the process, which dies with it.
+    const counts = new Map(options.writes.map(({ name }) => [name, simulation.records(name).length]));
+    const fold: RebuildThreads['fold'] = async ({ generation, partitions, onStanding }) => {
+      const folding = partitions.map((partition) =>
+        rebuildPartition({ context: rebuildContext(surroundings, counts), bus, partition, generation }),
+      );
+      await Promise.all(folding.map((each) => each.catchUp()));
+      for (const each of folding) onStanding(each.standing(), each.folded());
+    };
+    const threads = { ready: Promise.resolve(), fold, close: async () => undefined };
     await rebuildStage({
-      ...{ stage, settings, bus, store, codec, clock, tables: {}, runtime: hasty, parallel: 2, graceMs: 200 },
+      ...{ ...surroundings, parallel: 2, graceMs: 200, threads: random.chance(0.5) ? threads : undefined },
       onStep: () => undefined,
     });
   };

@@ -1,15 +1,14 @@
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { topics } from '../../../schemas/index.ts';
 import { readConfig } from '../../../shared/config.ts';
 import { abandonRebuild, type RebuildStep, type Rebuilt, rebuildStage } from '../../../shared/runtime/rebuild.ts';
 import { config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
 import { defineCommand } from '../command.ts';
 import { progressText } from '../rebuild/progress.ts';
-import { stageNamed, stageNames, tablesOf } from '../rebuild/stages.ts';
+import { stageNamed, stageNames } from '../rebuild/stages.ts';
+import { surroundingsOf } from '../rebuild/surroundings.ts';
+import { threadsOf } from '../rebuild/threads.ts';
 import { parseSpan } from '../time.ts';
-
-/** Rows remembered for each partition: a fold meets the same ones again and again. */
-const cacheRows = 20_000;
 
 type Value =
   | ({ readonly type: 'rebuilt' } & Rebuilt)
@@ -27,6 +26,13 @@ export const rebuild = defineCommand({
     stage: z.enum(stageNames).describe('The stage.'),
     abandon: z.boolean().default(false).describe('Remove a half-built state, and what else of the stage nobody uses.'),
     parallel: z.coerce.number().int().min(1).max(64).default(4).describe('Partitions folded at once.'),
+    threads: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('Threads that fold, of which each can fill a core; as many as there are cores unless said otherwise.'),
     grace: z
       .string()
       .default('10s')
@@ -38,12 +44,12 @@ export const rebuild = defineCommand({
   }),
   positional: ['stage'],
 
-  async run({ stage: name, abandon, parallel, grace }, context): Promise<Value> {
+  async run({ stage: name, abandon, parallel, threads: wanted, grace }, context): Promise<Value> {
     const stage = stageNamed(name);
     const { clock, terminal } = context;
-    const [bus, store] = await Promise.all([context.bus(), context.store()]);
-    const [settings, runtime] = readConfig([stage.config, runtimeConfig] as const, context.environment());
     if (abandon) {
+      const [bus, store] = await Promise.all([context.bus(), context.store()]);
+      const [runtime] = readConfig([runtimeConfig] as const, context.environment());
       const { abandoned, removed } = await abandonRebuild({ stage, bus, store, clock, runtime });
       return { type: 'abandoned', stage: name, partitions: abandoned, removed };
     }
@@ -67,14 +73,18 @@ export const rebuild = defineCommand({
           break;
       }
     };
-    const rebuilt = await rebuildStage({
-      ...{ stage, settings, bus, store, clock, parallel, onStep },
-      tables: await tablesOf(stage, context),
-      codec: await context.codec(topics),
-      runtime: { ...runtime, cacheRows: Math.max(runtime.cacheRows, cacheRows) },
-      graceMs: parseSpan(grace) ?? 0,
-    });
-    return { type: 'rebuilt', ...rebuilt };
+    const most = Math.min(wanted ?? availableParallelism(), parallel);
+    const threads = threadsOf(name, { threads: most, each: Math.ceil(parallel / most) }, context);
+    try {
+      const rebuilt = await rebuildStage({
+        ...(await surroundingsOf(stage, context)),
+        ...{ parallel, threads, onStep },
+        graceMs: parseSpan(grace) ?? 0,
+      });
+      return { type: 'rebuilt', ...rebuilt };
+    } finally {
+      await threads?.close();
+    }
   },
 
   show(value, { style }) {

@@ -1,0 +1,19 @@
+import { topics } from '../../../schemas/index.ts';
+import { readConfig } from '../../../shared/config.ts';
+import type { RebuildSurroundings } from '../../../shared/runtime/rebuild-partition.ts';
+import { config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
+import type { AnyStage } from '../../../shared/stage/stage.ts';
+import type { CommandContext } from '../context.ts';
+import { tablesOf } from './stages.ts';
+
+/** What a stage is folded with, and on, as the environment has it. */
+export async function surroundingsOf(stage: AnyStage, context: CommandContext): Promise<RebuildSurroundings> {
+  const [settings, runtime] = readConfig([stage.config, runtimeConfig] as const, context.environment());
+  const [bus, store, codec, tables] = await Promise.all([
+    context.bus(),
+    context.store(),
+    context.codec(topics),
+    tablesOf(stage, context),
+  ]);
+  return { stage, settings, runtime, bus, store, codec, tables, clock: context.clock };
+}
