@@ -127,6 +127,8 @@ export interface Bus {
     readonly partition: number;
     readonly offset: bigint;
     readonly limit: number;
+    /** What comes in one answer is enough: at least one record where there is one, and maybe not all up to the limit. */
+    readonly atOnce?: true;
   }) => Promise<readonly IncomingRecord[]>;
   /** The first offset whose record was appended at or after an instant; the end when there is none. */
   readonly offsetAt: (topic: string, partition: number, at: number) => Promise<bigint>;

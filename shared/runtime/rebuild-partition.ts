@@ -63,7 +63,8 @@ export interface RebuildPartition {
 
 /** Everything is folded silently: it was emitted when it was decided on first. */
 const neverLive = 2n ** 63n - 1n;
-const readRecords = 2_000;
+/** More than one answer of the log holds of records that are not tiny: what was fetched is not fetched again. */
+const readRecords = 10_000;
 
 /** What a step of a rebuild is to do: fold into a slot up to an offset; or nothing is left to do. */
 type Task = { readonly slot: Slot; readonly goal: bigint } | 'done';
@@ -119,7 +120,7 @@ export function rebuildPartition(options: {
   };
 
   const read = (offset: bigint): Promise<readonly IncomingRecord[]> =>
-    wait(() => bus.read({ topic, partition, offset, limit: readRecords }));
+    wait(() => bus.read({ topic, partition, offset, limit: readRecords, atOnce: true }));
 
   /** Folds up to an offset; false when the state has to be opened again. */
   const foldTo = async (goal: bigint, state: OpenPartition): Promise<boolean> => {

@@ -140,6 +140,22 @@ export function busContract(name: string, { connect, now }: BusUnderTest): void 
       expect(await texts(5n, 100)).toEqual([]);
     });
 
+    test('reading at once gives some where there are some, in order, and no more than the limit', slow, async () => {
+      const bus = await connected();
+      const topic = await topicOn(bus, 1);
+      const texts = Array.from({ length: 40 }, (_, index) => `${index} ${'long '.repeat(10_000)}`);
+      for (const text of texts) await bus.produce([textRecord(topic, 0, text)]);
+      const found: (string | null)[] = [];
+      while (found.length < texts.length) {
+        const from = { topic, partition: 0, offset: BigInt(found.length), limit: 30, atOnce: true } as const;
+        const some = (await bus.read(from)).map(textOf);
+        expect(some.length).toBeGreaterThan(0);
+        expect(some.length).toBeLessThanOrEqual(30);
+        found.push(...some);
+      }
+      expect(found).toEqual(texts);
+    });
+
     test('the offset at an instant is that of the first record appended then or later', slow, async () => {
       const bus = await connected();
       const topic = await topicOn(bus, 1);

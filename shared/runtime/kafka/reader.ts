@@ -46,7 +46,7 @@ export function createReader(
   };
 
   return {
-    async read({ topic, partition, offset, limit }) {
+    async read({ topic, partition, offset, limit, atOnce }) {
       // A broker sends at least one whole batch, however little is asked for.
       const bounds = { ...limits, fetchPartitionBytes: Math.min(limits.fetchPartitionBytes, limit * recordBytes) };
       try {
@@ -59,6 +59,7 @@ export function createReader(
             if (fetched === undefined || fetched.next === next) break;
             records.push(...fetched.records.slice(0, limit - records.length));
             next = fetched.next;
+            if (atOnce && records.length > 0) break;
           }
           return records;
         });
