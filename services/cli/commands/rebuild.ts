@@ -32,7 +32,7 @@ export const rebuild = defineCommand({
       .min(1)
       .max(64)
       .optional()
-      .describe('Threads that fold, of which each can fill a core; as many as there are cores unless said otherwise.'),
+      .describe('Threads that share them, of which each can fill a core. Default: one for each core.'),
     grace: z
       .string()
       .default('10s')
@@ -74,7 +74,7 @@ export const rebuild = defineCommand({
       }
     };
     const most = Math.min(wanted ?? availableParallelism(), parallel);
-    const threads = threadsOf(name, { threads: most, each: Math.ceil(parallel / most) }, context);
+    const threads = threadsOf(name, { threads: most, each: Math.floor(parallel / most) }, context);
     try {
       const rebuilt = await rebuildStage({
         ...(await surroundingsOf(stage, context)),
