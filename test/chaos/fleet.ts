@@ -29,6 +29,8 @@ export interface Fleet {
   readonly ownEnds: ReadonlyMap<string, number>;
   /** Copies that were asked to stop and did not end with 0, and what they said. */
   readonly badStops: readonly string[];
+  /** Copies that gave up their own stop after the time it may take: what they waited for did not answer. Nothing is lost by it. */
+  readonly cutStops: readonly string[];
   /** Copies that had to be killed since they did not stop in time. */
   readonly lateStops: readonly string[];
   readonly thaw: () => void;
@@ -48,6 +50,7 @@ export function createFleet(options: {
   const copies = new Set<Copy>();
   const ownEnds = new Map<string, number>();
   const badStops: string[] = [];
+  const cutStops: string[] = [];
   const lateStops: string[] = [];
   const frozen = new Set<Copy>();
   const stopping = new AbortController();
@@ -65,8 +68,10 @@ export function createFleet(options: {
     frozen.delete(copy);
     // Ended by the signal itself, it had not begun to listen to it, and held nothing.
     const isWell = code === 0 || signal === 'SIGTERM';
-    if (copy.fate === 'leaving' && !isWell && !lateStops.includes(copy.name))
-      badStops.push(`${copy.name}: ${reasonOf(err) ?? `${signal ?? code}`}`);
+    if (copy.fate === 'leaving' && !isWell && !lateStops.includes(copy.name)) {
+      const isCut = code === 1 && err.includes('graceful stop took too long');
+      (isCut ? cutStops : badStops).push(`${copy.name}: ${reasonOf(err) ?? `${signal ?? code}`}`);
+    }
     if (copy.fate !== 'running' || stopping.signal.aborted) return;
     const reason = reasonOf(err) ?? `${signal ?? `code ${code}`}`;
     ownEnds.set(reason, (ownEnds.get(reason) ?? 0) + 1);
@@ -141,6 +146,7 @@ export function createFleet(options: {
     },
     ownEnds,
     badStops,
+    cutStops,
     lateStops,
     thaw,
     async stop() {

@@ -34,6 +34,8 @@ export interface ChaosReport {
   /** How often copies could not go on, by reason. */
   readonly ownEnds: Readonly<Record<string, number>>;
   readonly badStops: readonly string[];
+  /** Stops that were given up since a broker was away or an answer was held: told, and not wrong here. */
+  readonly cutStops: readonly string[];
   readonly lateStops: readonly string[];
   /** Until every partition had gone on, in seconds: median and most, by what had happened. */
   readonly movedAgain: Readonly<
@@ -112,6 +114,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       deadLetters: snapshot.log.get('dead-letters')?.length ?? 0,
       ownEnds: Object.fromEntries(fleet.ownEnds),
       badStops: fleet.badStops,
+      cutStops: fleet.cutStops,
       lateStops: fleet.lateStops,
       movedAgain: Object.fromEntries([...progress.times].map(([what, times]) => [what, summary(times)])),
       settledMs,

@@ -148,7 +148,7 @@ async function rebuildUnderFlow({ infrastructure, signal, ending, report }: Work
     ...readers.wrong,
     ...compared.problems,
     ...[...fleet.ownEnds.keys()].map((reason) => `a copy ended by itself: ${reason}`),
-    ...[...fleet.badStops, ...fleet.lateStops].map((name) => `did not stop well: ${name}`),
+    ...[...fleet.badStops, ...fleet.cutStops, ...fleet.lateStops].map((name) => `did not stop well: ${name}`),
   ];
   for (const each of wrong.slice(0, mostProblems)) report(`WRONG ${each.slice(0, 2_000)}`);
   return wrong.length === 0;

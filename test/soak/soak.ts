@@ -196,7 +196,7 @@ async function soak({ infrastructure, signal, ending, report }: Workplace): Prom
   const { problems, counts } = await check({ infrastructure, report }, chapters, { routes, tells: tellsOfComment });
   wrong.push(...problems);
   for (const [reason, times] of fleet.ownEnds) wrong.push(`ended by itself, ${times} times: ${reason}`);
-  wrong.push(...[...fleet.badStops, ...fleet.lateStops].map((name) => `did not stop well: ${name}`));
+  wrong.push(...[...fleet.badStops, ...fleet.cutStops, ...fleet.lateStops].map((name) => `did not stop well: ${name}`));
   for (const [name, times] of samples.silent) report(`no answer of ${name}, ${times} times`);
 
   results.add('facts', stream.published(), 'facts');

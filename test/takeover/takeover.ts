@@ -130,9 +130,10 @@ async function takeover({ infrastructure, signal: over, ending, report }: Workpl
   };
   await Promise.race([work(), stream.ended.then(() => Promise.reject(new Error('the stream ended')))]);
   for (const [reason, times] of fleet.ownEnds) report(`ended by itself, ${times} times: ${reason}`);
-  for (const bad of fleet.badStops) report(`did not stop well: ${bad}`);
+  const badStops = [...fleet.badStops, ...fleet.cutStops];
+  for (const bad of badStops) report(`did not stop well: ${bad}`);
   process.stdout.write(`\n${results.table()}\n\n`);
-  return results.missed() + fleet.badStops.length + fleet.ownEnds.size === 0;
+  return results.missed() + badStops.length + fleet.ownEnds.size === 0;
 }
 
 await runTool('takeover', takeover);
