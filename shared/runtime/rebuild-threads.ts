@@ -68,8 +68,12 @@ export function startRebuildThreads(options: {
     return { thread, ready: ready.promise };
   });
 
+  const ready = Promise.race([Promise.all(threads.map((each) => each.ready)), failed.promise]);
+  // A thread that fails before it is ready is heard of by whoever waits for a fold, too.
+  ready.catch(() => undefined);
+
   return {
-    ready: Promise.race([Promise.all(threads.map(({ ready }) => ready)), failed.promise]),
+    ready,
 
     async fold({ generation, partitions, onStanding }) {
       const queue = partitions.values();
