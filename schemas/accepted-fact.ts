@@ -10,6 +10,8 @@ export const RouteOfFact = z.object({
   bindingName: BindingName,
   adapter: z.string().min(1).max(64),
   unaddressedGroupMessagePolicy: UnaddressedGroupMessagePolicy,
+  /** As the binding has it; absent: on. */
+  entryEditedEvents: z.boolean().optional(),
 });
 export type RouteOfFact = z.infer<typeof RouteOfFact>;
 

@@ -1,48 +1,88 @@
 import { z } from 'zod';
 import { defineTopic } from './define.ts';
 import { AgentUid, BindingName, SessionId, SignalChannelId, SourceEntryId } from './ids.ts';
-import { Author, ChannelKind, Link, ReplyMode } from './normalized-fact.ts';
+import { Attachment, Author, ChannelKind, JsonObject, Link, Mention, ReplyMode } from './normalized-fact.ts';
 import { rowKey } from './row-key.ts';
 
-/**
- * One item of work for one session: a CloudEvents 1.0 envelope in structured JSON. `id` is the source event's id: with
- * `data.session` it is unique, and a redelivery has the same one. Content of providers inside it is untrusted.
- */
-export const ActorEvent = z.object({
+const envelope = {
   specversion: z.literal('1.0'),
-  id: z.string().min(1).max(300),
+  id: z.string().min(1),
   source: z.string().min(1),
   type: z.string().min(1).max(100),
   subject: z.string().optional(),
   time: z.iso.datetime(),
   datacontenttype: z.literal('application/json'),
+};
+
+const content = {
+  session: z.object({ agentUid: AgentUid, sessionId: SessionId, bindingName: BindingName }),
+  channel: z.object({
+    id: SignalChannelId,
+    kind: ChannelKind,
+    replyMode: ReplyMode,
+    name: z.string().optional(),
+    visibility: z.string().optional(),
+  }),
+  entry: z
+    .object({
+      signalChannelId: SignalChannelId,
+      sourceEntryId: SourceEntryId,
+      replyToSourceEntryId: SourceEntryId.optional(),
+      providerThreadId: z.string().optional(),
+      title: z.string().optional(),
+      text: z.string().optional(),
+      author: Author,
+      links: z.array(Link).optional(),
+      attachments: z.array(Attachment).optional(),
+      richContent: JsonObject.optional(),
+      documentId: z.string(),
+      providerTime: z.iso.datetime().optional(),
+    })
+    .optional(),
+  mentions: z.array(Mention).optional(),
+  /** What somebody pressed, chose or sent, as the provider holds it. */
+  action: z
+    .object({
+      id: z.string(),
+      payload: JsonObject,
+      sourceEntryId: SourceEntryId.optional(),
+      providerThreadId: z.string().optional(),
+      actor: Author.optional(),
+    })
+    .optional(),
+  /** Who asked, as the provider knows them. */
+  senderKey: z.string().optional(),
+  /** The instant from which it may be taken up, epoch milliseconds. */
+  availableAt: z.int().nonnegative(),
+};
+
+/** An event that takes the place of an earlier one: what remains of it without an entry that is gone, or was edited. */
+export const ReplacementEvent = z.object({ ...envelope, data: z.object(content) });
+export type ReplacementEvent = z.infer<typeof ReplacementEvent>;
+
+/**
+ * An earlier event that held the entry, and what takes its place: not begun or running, it is cancelled and replaced (or
+ * cancelled alone, where nothing remains); completed, the notice is all there is.
+ */
+export const AffectedInput = z.object({ eventId: z.string().min(1), replacement: ReplacementEvent.optional() });
+export type AffectedInput = z.infer<typeof AffectedInput>;
+
+/**
+ * One item of work for one session: a CloudEvents 1.0 envelope in structured JSON. `id` comes from the source event: with
+ * `data.session` it is unique, and a redelivery has the same one. Content of providers inside it is untrusted.
+ */
+export const ActorEvent = z.object({
+  ...envelope,
   data: z.object({
-    session: z.object({ agentUid: AgentUid, sessionId: SessionId, bindingName: BindingName }),
-    channel: z.object({
-      id: SignalChannelId,
-      kind: ChannelKind,
-      replyMode: ReplyMode,
-      name: z.string().optional(),
-      visibility: z.string().optional(),
-    }),
-    entry: z
+    ...content,
+    /** What became of an entry that earlier events held; `providerKind` is the provider's own word for it. */
+    lifecycle: z
       .object({
-        signalChannelId: SignalChannelId,
-        sourceEntryId: SourceEntryId,
-        replyToSourceEntryId: SourceEntryId.optional(),
-        providerThreadId: z.string().optional(),
-        title: z.string().optional(),
-        text: z.string().optional(),
-        author: Author,
-        links: z.array(Link).optional(),
-        documentId: z.string(),
-        providerTime: z.iso.datetime().optional(),
+        kind: z.enum(['removed', 'edited']),
+        providerKind: z.string().optional(),
+        inputs: z.array(AffectedInput),
       })
       .optional(),
-    /** Who asked, as the provider knows them. */
-    senderKey: z.string().optional(),
-    /** The instant from which it may be taken up, epoch milliseconds. */
-    availableAt: z.int().nonnegative(),
   }),
 });
 export type ActorEvent = z.infer<typeof ActorEvent>;

@@ -19,6 +19,8 @@ export const Binding = z.object({
   connectionId: ConnectionId,
   filters: Filters,
   unaddressedGroupMessagePolicy: UnaddressedGroupMessagePolicy,
+  /** Whether an edit of what the agent was given already becomes a `signal.entry.edited`. Absent: it does. */
+  entryEditedEvents: z.boolean().optional(),
   enabled: z.boolean(),
   unavailableReason: z.string().min(1).max(500).nullable(),
   updatedAt: z.int().nonnegative(),

@@ -12,6 +12,10 @@ export const OutcomeStatus = z.enum([
   'dropped_tombstoned',
   'duplicate',
   'recorded',
+  'mirrored',
+  'ignored_unknown_entry',
+  'duplicate_action',
+  'stale_action',
   'accepted',
   'dead_letter',
 ]);

@@ -7,7 +7,7 @@ import { deadLetters } from './dead-letter.ts';
 import { decisions } from './decision.ts';
 import type { Projection, Topic } from './define.ts';
 import { journeyIndex, journeys } from './journey.ts';
-import { channels, entries, handledRevisions, seenEvents, tombstones } from './mirror.ts';
+import { channels, entries, handledRevisions, reactionClocks, seenEvents, tombstones } from './mirror.ts';
 import { normalizedFacts } from './normalized-fact.ts';
 import { rawProviderFacts } from './raw-provider-fact.ts';
 
@@ -32,6 +32,7 @@ export const projections = [
   handledRevisions,
   journeyIndex,
   journeys,
+  reactionClocks,
   seenEvents,
   tombstones,
 ] as readonly Projection[];

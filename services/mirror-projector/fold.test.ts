@@ -37,7 +37,7 @@ function naive(history: readonly FoldMessage<AcceptedFact>[]) {
   for (const { value, at } of history) {
     const { fact } = value;
     const route = value.route.agentUid;
-    const entry = entries.at(fact).key;
+    const entry = entries.at({ ...fact, sourceEntryId: fact.sourceEntryId ?? '' }).key;
     const known = handledEvents.some(
       (one) => one.route === route && one.event === fact.sourceEventId && at - one.at < settings.seenRetentionMs,
     );
@@ -55,6 +55,7 @@ function naive(history: readonly FoldMessage<AcceptedFact>[]) {
       shown.delete(entry);
       continue;
     }
+    if (fact.type !== 'entry_received') continue;
     const before = shown.get(entry);
     const time = fact.providerTime ?? null;
     if (before !== undefined && before.time !== null && time !== null && time < before.time) continue;

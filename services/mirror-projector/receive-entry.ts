@@ -2,16 +2,16 @@ import type { RouteOfFact } from '../../schemas/accepted-fact.ts';
 import { actorEvents } from '../../schemas/actor-event.ts';
 import type { EntryReceived } from '../../schemas/normalized-fact.ts';
 import { type Effect, emit, outcome, put, reject } from '../../shared/stage/index.ts';
-import { actorEventOf } from './actor-event.ts';
+import { entryEventOf } from './actor-event.ts';
 import { mergeChannel } from './channel.ts';
 import type { Settings } from './config.ts';
 import { entryOf, isSameRevision, isStale } from './entry.ts';
-import type { MirrorView, Places } from './places.ts';
+import type { EntryView, entryPlaces } from './places.ts';
 
 /** An entry, or a newer revision of one: into the mirror, and on to the agent where its type says so. */
 export function receiveEntry(options: {
-  readonly view: MirrorView;
-  readonly places: Places;
+  readonly view: EntryView;
+  readonly places: ReturnType<typeof entryPlaces>;
   readonly route: RouteOfFact;
   readonly fact: EntryReceived;
   readonly at: number;
@@ -44,6 +44,6 @@ export function receiveEntry(options: {
   if (isSameRevision(revision, view.handled)) return [...kept, outcome('duplicate', { reason: 'same_revision' })];
   if (eventType === null) return [...kept, outcome('recorded')];
 
-  const event = actorEventOf({ type: eventType, route, fact, channel, documentId: entry.documentId, at });
+  const event = entryEventOf({ route, channel, at }, { type: eventType, fact, entry });
   return [...kept, emit(actorEvents, event), outcome('accepted', { about: { actorEventId: event.id } })];
 }

@@ -2,12 +2,12 @@ import type { EntryLifecycle } from '../../schemas/normalized-fact.ts';
 import { type Effect, outcome, put, remove } from '../../shared/stage/index.ts';
 import { mergeChannel } from './channel.ts';
 import type { Settings } from './config.ts';
-import type { MirrorView, Places } from './places.ts';
+import type { RemovalView, removalPlaces } from './places.ts';
 
 /** An entry is gone at its provider: it leaves the mirror, and a tombstone keeps its late arrival out. */
 export function removeEntry(options: {
-  readonly view: MirrorView;
-  readonly places: Places;
+  readonly view: RemovalView;
+  readonly places: ReturnType<typeof removalPlaces>;
   readonly fact: EntryLifecycle;
   readonly at: number;
   readonly settings: Settings;

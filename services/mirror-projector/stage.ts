@@ -2,8 +2,10 @@ import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { actorEvents } from '../../schemas/actor-event.ts';
 import { defineStage, outcome } from '../../shared/stage/index.ts';
 import { config } from './config.ts';
+import { foldReaction } from './fold-reaction.ts';
+import { invokeAction } from './invoke-action.ts';
 import { metrics } from './metrics.ts';
-import { placesOf } from './places.ts';
+import { actionPlaces, entryPlaces, placesOf, reactionPlaces, removalPlaces } from './places.ts';
 import { receiveEntry } from './receive-entry.ts';
 import { removeEntry } from './remove-entry.ts';
 
@@ -18,12 +20,15 @@ export const stage = defineStage({
 
   decide(view, { value: { route, fact }, at }, settings) {
     if (view.seen !== undefined) return [outcome('duplicate', { reason: 'same_event' })];
-    const places = placesOf({ route, fact });
     switch (fact.type) {
       case 'entry_received':
-        return receiveEntry({ view, places, route, fact, at, settings });
+        return receiveEntry({ view, places: entryPlaces(route, fact), route, fact, at, settings });
       case 'entry_lifecycle':
-        return removeEntry({ view, places, fact, at, settings });
+        return removeEntry({ view, places: removalPlaces(route, fact), fact, at, settings });
+      case 'reaction':
+        return foldReaction({ view, places: reactionPlaces(route, fact), fact, at, settings });
+      case 'action':
+        return invokeAction({ view, places: actionPlaces(route, fact), route, fact, at, settings });
     }
   },
 });

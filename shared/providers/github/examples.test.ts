@@ -44,7 +44,7 @@ function outcomeOf(example: (typeof examples)[number]): string {
   }
   return normalization.facts
     .map((fact) =>
-      fact.type === 'entry_received' ? fact.actorEventType : `${fact.sourceEntryId.split(':')[0]} removed`,
+      fact.type === 'entry_received' ? fact.actorEventType : `${fact.sourceEntryId?.split(':')[0]} removed`,
     )
     .join();
 }

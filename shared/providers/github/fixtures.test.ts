@@ -45,6 +45,7 @@ function anchoredIn({ handshake, normalization }: ReturnType<typeof outcomeOf>) 
     threadId: fact.providerThreadId,
   };
   if (fact.type === 'entry_lifecycle') return { ...about, fact: 'entry_removed', actorId: fact.actor?.id };
+  if (fact.type !== 'entry_received') return { ...about, fact: fact.type };
   return {
     ...about,
     fact: 'entry',
