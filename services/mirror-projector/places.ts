@@ -30,6 +30,7 @@ export const removalPlaces = (route: RouteOfFact, fact: EntryLifecycle) => ({
   tombstone: tombstones.at(routedEntry(route, fact)),
   channel: channels.at(fact.signalChannelId),
   entry: entries.at(fact),
+  reactionClock: reactionClocks.at(fact),
   handled: handledRevisions.at(routedEntry(route, fact)),
 });
 export type RemovalView = Seen<typeof removalPlaces>;

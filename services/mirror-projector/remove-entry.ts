@@ -17,6 +17,7 @@ export function removeEntry(options: {
     put(places.channel, mergeChannel(view.channel, fact, at)),
     put(places.tombstone, { removedAt: at }, at + settings.tombstoneRetentionMs),
     remove(places.entry),
+    remove(places.reactionClock),
     remove(places.handled),
     put(places.seen, { at }, at + settings.seenRetentionMs),
     outcome('accepted', { reason: 'entry_removed' }),

@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { type AcceptedFact, acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { ActorEvent, actorEvents } from '../../schemas/actor-event.ts';
-import { Channel, channels, Entry, entries, handledRevisions, seenEvents, tombstones } from '../../schemas/mirror.ts';
+import {
+  Channel,
+  channels,
+  Entry,
+  entries,
+  handledRevisions,
+  reactionClocks,
+  seenEvents,
+  tombstones,
+} from '../../schemas/mirror.ts';
 import { emit, outcome, put, reject, remove } from '../../shared/stage/index.ts';
 import { fold } from '../../shared/testing/fold.ts';
 import { spec, defaultAt as t0 } from '../../shared/testing/spec.ts';
+import { interactionProtocol } from './interaction.ts';
 import { stage } from './stage.ts';
 
 const { given } = spec(stage);
@@ -39,6 +49,30 @@ const removed = (fact: Record<string, unknown> = {}, route: Record<string, unkno
     { ...entryAbout, sourceEventId: 'ev-r', type: 'entry_lifecycle', lifecycleKind: 'removed', ...fact },
     route,
   );
+
+const reacted = (fact: Record<string, unknown> = {}, route: Record<string, unknown> = {}) =>
+  acceptedOf(
+    {
+      ...entryAbout,
+      sourceEventId: 'ev-x',
+      type: 'reaction',
+      reactionKey: 'eyes',
+      actorKey: 'mei',
+      action: 'add',
+      ...fact,
+    },
+    route,
+  );
+const acted = (fact: Record<string, unknown> = {}) =>
+  acceptedOf({
+    ...entryAbout,
+    sourceEventId: 'ev-a',
+    type: 'action',
+    actionId: 'approve',
+    action: { identifier: 'approve' },
+    actor: { id: 'mei', kind: 'user' },
+    ...fact,
+  });
 
 const ref = {
   agentUid: 'iris',
@@ -245,6 +279,7 @@ describe('the shared mirror', () => {
         put(channels.at(channel.id), { ...rich, lastSeenAt: t0 + hour }),
         put(tombstones.at(ref), { removedAt: t0 + hour }, t0 + hour + day),
         remove(entries.at(ref)),
+        remove(reactionClocks.at(ref)),
         remove(handledRevisions.at(ref)),
         seen('ev-r', t0 + hour),
         outcome('accepted', { reason: 'entry_removed' }),
@@ -357,5 +392,260 @@ describe('removal', () => {
     expect([...rows.keys()].filter((name) => /^(tombstones|seen-events):/.test(name))).toStrictEqual([
       'seen-events:iris|desk|ev-1',
     ]);
+  });
+});
+
+describe('reactions', () => {
+  const reactionsAfter = (...steps: readonly AcceptedFact[]) => {
+    const { rows, left } = fold(
+      stage,
+      [received(), ...steps].map((value, number) => ({ id: `m${number}`, value, at: t0 + number })),
+    );
+    const shown = Entry.parse(rows.get('entries:github:octo/repo#7|e-1'));
+    const statuses = left.flatMap(({ effect }) => (effect.do === 'outcome' ? [effect.status] : []));
+    return { reactions: shown.reactions, rawReactionKeys: shown.rawReactionKeys, statuses: statuses.slice(1) };
+  };
+  let number = 0;
+  const change = (action: 'add' | 'remove', fact: Record<string, unknown> = {}) =>
+    reacted({ action, sourceEventId: `ev-x${number++}`, providerTime: undefined, ...fact });
+
+  test('94: a reaction to an unknown entry is ignored, and not even remembered', () => {
+    given({}).when(reacted()).then(outcome('ignored_unknown_entry'));
+  });
+
+  test('a reaction changes its entry and nothing else, and the channel least of all', () => {
+    given({ entry })
+      .when(reacted({ rawReactionKey: ':eyes:', providerTime: t0 }), { at: t0 + hour })
+      .then(
+        put(entries.at(ref), {
+          ...entry,
+          reactions: { eyes: ['mei'] },
+          rawReactionKeys: { eyes: ':eyes:' },
+          lastSeenAt: t0 + hour,
+        }),
+        put(reactionClocks.at(ref), { times: { eyes: { mei: t0 } } }, t0 + hour + 7 * day),
+        seen('ev-x', t0 + hour),
+        outcome('mirrored'),
+      );
+  });
+
+  test('95: adding twice leaves one actor, and removing the last one leaves no key', () => {
+    const added = reactionsAfter(change('add'), change('add'), change('add', { actorKey: 'jonas' }));
+    expect(added.reactions).toStrictEqual({ eyes: ['jonas', 'mei'] });
+    const { reactions, rawReactionKeys, statuses } = reactionsAfter(
+      change('add'),
+      change('add'),
+      change('remove', { rawReactionKey: ':eyes:' }),
+    );
+    expect({ reactions, rawReactionKeys, statuses }).toStrictEqual({
+      reactions: {},
+      rawReactionKeys: { eyes: ':eyes:' },
+      statuses: ['mirrored', 'mirrored', 'mirrored'],
+    });
+  });
+
+  test('96: no reaction of any sort becomes an event', () => {
+    for (const fact of [{}, { action: 'remove' }, { reactionKey: '__proto__' }, { channel: { kind: 'im_dm' } }]) {
+      const effects = given({ entry }).when(reacted(fact)).effects();
+      expect(effects.map((effect) => effect.do)).not.toContain('emit');
+    }
+  });
+
+  test("of one actor's changes to one reaction the newest by the provider's time counts, in whatever order they come", () => {
+    const older = change('add', { providerTime: t0 });
+    const newer = change('remove', { providerTime: t0 + 1 });
+    expect(reactionsAfter(older, newer).reactions).toStrictEqual({});
+    const late = reactionsAfter(newer, older);
+    expect(late).toMatchObject({ reactions: {}, statuses: ['mirrored', 'mirrored'] });
+    expect(reactionsAfter(newer, older, change('add', { providerTime: t0 + 2 })).reactions).toStrictEqual({
+      eyes: ['mei'],
+    });
+    expect(reactionsAfter(newer, change('add', { actorKey: 'jonas', providerTime: t0 })).reactions).toStrictEqual({
+      eyes: ['jonas'],
+    });
+  });
+
+  test('a change that comes late says so, and is a duplicate when it comes again', () => {
+    given({ entry, clock: { times: { eyes: { mei: t0 } } } })
+      .when(reacted({ providerTime: t0 - 1 }))
+      .then(seen('ev-x'), outcome('mirrored', { reason: 'older_change' }));
+    given({ seen: { at: t0 }, entry })
+      .when(reacted())
+      .then(outcome('duplicate', { reason: 'same_event' }));
+  });
+
+  test('without the time of one of two changes the last to come counts', () => {
+    const timed = change('add', { providerTime: t0 + 9 });
+    expect(reactionsAfter(timed, change('remove')).reactions).toStrictEqual({});
+    expect(reactionsAfter(timed, change('remove'), change('add', { providerTime: t0 })).reactions).toStrictEqual({
+      eyes: ['mei'],
+    });
+  });
+
+  test('93: a revision, newer or older, leaves the reactions of its entry', () => {
+    const older = received({ sourceEventId: 'ev-2', text: 'old', providerTime: t0 - 60_000 });
+    const newer = received({ sourceEventId: 'ev-3', text: 'newest', providerTime: t0 });
+    expect(reactionsAfter(change('add'), older).reactions).toStrictEqual({ eyes: ['mei'] });
+    expect(reactionsAfter(change('add'), newer).reactions).toStrictEqual({ eyes: ['mei'] });
+  });
+
+  test('a removed entry loses its reactions and what was known of their times', () => {
+    const effects = given({ entry: { ...entry, reactions: { eyes: ['mei'] } } })
+      .when(removed())
+      .effects();
+    expect(effects).toContainEqual(remove(reactionClocks.at(ref)));
+    expect(effects).toContainEqual(remove(entries.at(ref)));
+  });
+});
+
+describe('actions', () => {
+  const actionEvent = ActorEvent.parse({
+    ...event,
+    id: 'ev-a',
+    type: 'signal.action.invoked',
+    subject: 'signal_actions:approve',
+    data: {
+      session: event.data.session,
+      channel: event.data.channel,
+      action: {
+        id: 'approve',
+        payload: { identifier: 'approve' },
+        sourceEntryId: 'e-1',
+        actor: { id: 'mei', kind: 'user' },
+      },
+      senderKey: 'mei',
+      availableAt: t0,
+    },
+  });
+  const answer = {
+    version: interactionProtocol,
+    interactionId: 'i-1',
+    controlId: 'c-1',
+    revision: 0,
+    optionId: 'yes',
+    optionValue: 'Yes',
+  };
+
+  test('an action goes to the agent at once; the mirror keeps its channel and no entry', () => {
+    given({})
+      .when(acted())
+      .then(
+        put(channels.at(channel.id), channel),
+        seen('ev-a'),
+        emit(actorEvents, actionEvent),
+        outcome('accepted', { about: { actorEventId: 'ev-a' } }),
+      );
+  });
+
+  test('an action that names a session goes there, and one that names a type is of that type', () => {
+    const effects = given({ channel })
+      .when(
+        acted({ sessionId: 'signal-channel:other', actorEventType: 'github.check_run.requested', actor: undefined }),
+      )
+      .effects();
+    const [made] = effects.flatMap((effect) => (effect.do === 'emit' ? [ActorEvent.parse(effect.value)] : []));
+    expect(made?.type).toBe('github.check_run.requested');
+    expect(made?.data.session).toStrictEqual({ ...event.data.session, sessionId: 'signal-channel:other' });
+    expect(made?.data.senderKey).toBeUndefined();
+  });
+
+  test('the same action again is a duplicate, another click is another event', () => {
+    const { left } = fold(
+      stage,
+      [acted(), acted(), acted({ sourceEventId: 'ev-b' })].map((value, at) => ({ id: `m${at}`, value, at: t0 + at })),
+    );
+    expect(left.flatMap(({ effect }) => (effect.do === 'outcome' ? [effect.status] : []))).toStrictEqual([
+      'accepted',
+      'duplicate',
+      'accepted',
+    ]);
+    expect(left.filter(({ effect }) => effect.do === 'emit')).toHaveLength(2);
+  });
+
+  test('an answer to a control of ours that nobody offered is stale, whatever it says, and wakes nobody', () => {
+    const { optionId: _i, optionValue: _v, ...control } = answer;
+    for (const value of [answer, { ...control, inputName: 'reason', formValue: { reason: ' yes, use it ' } }]) {
+      given({})
+        .when(acted({ action: { value } }))
+        .then(
+          put(channels.at(channel.id), channel),
+          seen('ev-a'),
+          outcome('stale_action', { reason: 'unknown_interaction' }),
+        );
+    }
+  });
+
+  test('an answer to a control of ours that lacks what one has is refused, and nothing is written', () => {
+    given({})
+      .when(acted({ action: { value: { ...answer, controlId: '' } } }))
+      .then(reject('invalid_reply_interaction', { issue: 'controlId: too_small' }));
+    const { optionValue: _, ...half } = answer;
+    const effects = given({})
+      .when(acted({ action: { value: half } }))
+      .effects();
+    expect(effects).toMatchObject([{ do: 'reject', code: 'invalid_reply_interaction' }]);
+  });
+
+  test("an action under another protocol, or none, is nobody else's to decide", () => {
+    for (const action of [{}, { value: 'yes' }, { value: [answer] }, { value: { ...answer, version: 'v9' } }]) {
+      const effects = given({}).when(acted({ action })).effects();
+      expect(effects.at(-1)).toStrictEqual(outcome('accepted', { about: { actorEventId: 'ev-a' } }));
+    }
+  });
+});
+
+describe('what few entries have', () => {
+  const shownOf = (fact: Record<string, unknown>) => {
+    const [row] = given({})
+      .when(received(fact))
+      .effects()
+      .flatMap((effect) =>
+        effect.do === 'put' && effect.place.projection.name === 'entries' ? [Entry.parse(effect.value)] : [],
+      );
+    return row;
+  };
+
+  test('24: formatted content that is only the text as Markdown is not kept', () => {
+    expect(shownOf({ formattedContent: { format: 'markdown', body: 'new' } })).toStrictEqual(entry);
+    expect(shownOf({ formattedContent: {} })).toStrictEqual(entry);
+  });
+
+  test('25: formatted content of a card is kept as it is, and told to the agent', () => {
+    for (const card of [
+      { format: 'markdown', body: '*new*' },
+      { format: 'markdown', body: 'new', color: 'red' },
+      { blocks: [{ type: 'header' }] },
+    ]) {
+      expect(shownOf({ formattedContent: card })).toMatchObject({ richContent: card });
+      const effects = given({})
+        .when(received({ formattedContent: card }))
+        .effects();
+      expect(effects).toContainEqual(
+        emit(actorEvents, {
+          ...event,
+          data: {
+            ...event.data,
+            entry: ActorEvent.shape.data.shape.entry.parse({ ...event.data.entry, richContent: card }),
+          },
+        }),
+      );
+    }
+  });
+
+  test('attachments and mentions are mirrored and told, and change the revision', () => {
+    const attachments = [{ providerRef: 'f:9', name: 'chart.png' }];
+    const mentions = [{ kind: 'agent', agentUid: 'iris', structured: true }];
+    const shown = shownOf({ attachments, mentions, sentAt: t0 - 9 });
+    expect(shown).toMatchObject({ attachments, mentions, sentAt: t0 - 9 });
+    expect(shown?.contentHash).not.toBe(entry.contentHash);
+    const effects = given({})
+      .when(received({ attachments, mentions, senderKey: 'principal:mei' }))
+      .effects();
+    const [made] = effects.flatMap((effect) => (effect.do === 'emit' ? [ActorEvent.parse(effect.value)] : []));
+    expect(made?.data).toMatchObject({ entry: { attachments }, mentions, senderKey: 'principal:mei' });
+  });
+
+  test('empty lists are as good as none', () => {
+    expect(shownOf({ attachments: [], mentions: [], links: [] })).toStrictEqual(entry);
   });
 });
