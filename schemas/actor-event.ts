@@ -31,7 +31,8 @@ const content = {
       providerThreadId: z.string().optional(),
       title: z.string().optional(),
       text: z.string().optional(),
-      author: Author,
+      /** Left out where the entry is gone. */
+      author: Author.optional(),
       links: z.array(Link).optional(),
       attachments: z.array(Attachment).optional(),
       richContent: JsonObject.optional(),
@@ -80,6 +81,8 @@ export const ActorEvent = z.object({
       .object({
         kind: z.enum(['removed', 'edited']),
         providerKind: z.string().optional(),
+        /** Who did it, where the provider tells. */
+        actor: Author.optional(),
         inputs: z.array(AffectedInput),
       })
       .optional(),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type AcceptedFact, acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { ActorEvent, actorEvents } from '../../schemas/actor-event.ts';
+import { SessionId } from '../../schemas/ids.ts';
 import {
   Channel,
   channels,
@@ -11,7 +12,7 @@ import {
   seenEvents,
   tombstones,
 } from '../../schemas/mirror.ts';
-import { emit, outcome, put, reject, remove } from '../../shared/stage/index.ts';
+import { type Effect, emit, outcome, put, reject, remove } from '../../shared/stage/index.ts';
 import { fold } from '../../shared/testing/fold.ts';
 import { spec, defaultAt as t0 } from '../../shared/testing/spec.ts';
 import { interactionProtocol } from './interaction.ts';
@@ -113,6 +114,8 @@ const revision = {
   providerTime: t0 - 1_000,
   actorEventType: 'github.issue_comment.created',
 };
+/** What the index says of the event of the first entry. */
+const given1 = { eventId: 'ev-1', type: 'github.issue_comment.created', at: t0 };
 const event = ActorEvent.parse({
   specversion: '1.0',
   id: 'ev-1',
@@ -137,6 +140,9 @@ const event = ActorEvent.parse({
   },
 });
 
+const eventsOf = (effects: readonly Effect[]): readonly ActorEvent[] =>
+  effects.flatMap((effect) => (effect.do === 'emit' ? [ActorEvent.parse(effect.value)] : []));
+
 describe('entries', () => {
   test('11: an entry without a declared event type is refused, and nothing is written', () => {
     const { actorEventType: _, ...untyped } = written;
@@ -153,7 +159,7 @@ describe('entries', () => {
       .then(
         put(channels.at(channel.id), channel),
         put(entries.at(ref), entry),
-        put(handledRevisions.at(ref), revision),
+        put(handledRevisions.at(ref), { ...revision, inputs: [given1] }),
         seen('ev-1'),
         emit(actorEvents, event),
         outcome('accepted', { about: { actorEventId: 'ev-1' } }),
@@ -303,10 +309,13 @@ describe('the shared mirror', () => {
       .effects();
     expect(effects.map((effect) => (effect.do === 'put' ? effect.place.projection.name : effect.do))).toStrictEqual([
       'channels',
+      'handled-revisions',
       'seen-events',
       'emit',
       'outcome',
     ]);
+    // The agent has it now, too; the newest revision that was handled stays the one that it was.
+    expect(effects[1]).toMatchObject({ value: { providerTime: t0 + 10_000, inputs: [{ eventId: 'ev-2' }] } });
   });
 
   test('equal times, or a missing one, are not stale: what came last stands, and first seen stays', () => {
@@ -374,6 +383,112 @@ describe('removal', () => {
     expect(statuses(left)).toStrictEqual(['accepted', 'dropped_tombstoned', 'accepted']);
   });
 
+  test('87: what the agent was given and is gone is told once, without its text, to the session that has it', () => {
+    const deleted = { providerLifecycleKind: 'deleted', actor: { id: 'mo', kind: 'user' }, providerThreadId: 'th-a' };
+    given({ channel, entry, handled: { ...revision, inputs: [given1] } })
+      .when(removed(deleted), { at: t0 + hour })
+      .then(
+        put(channels.at(channel.id), { ...channel, lastSeenAt: t0 + hour }),
+        put(tombstones.at(ref), { removedAt: t0 + hour }, t0 + hour + day),
+        remove(entries.at(ref)),
+        remove(reactionClocks.at(ref)),
+        remove(handledRevisions.at(ref)),
+        seen('ev-r', t0 + hour),
+        emit(
+          actorEvents,
+          ActorEvent.parse({
+            ...event,
+            id: 'ev-r:removed:signal-channel:github:octo/repo#7',
+            type: 'signal.entry.removed',
+            time: '2031-03-04T11:00:00.000Z',
+            data: {
+              session: event.data.session,
+              channel: event.data.channel,
+              entry: {
+                signalChannelId: 'github:octo/repo#7',
+                sourceEntryId: 'e-1',
+                providerThreadId: 'th-a',
+                documentId: entry.documentId,
+              },
+              lifecycle: {
+                kind: 'removed',
+                providerKind: 'deleted',
+                actor: deleted.actor,
+                inputs: [{ eventId: 'ev-1' }],
+              },
+              availableAt: t0 + hour,
+            },
+          }),
+        ),
+        outcome('accepted', {
+          reason: 'entry_removed',
+          about: { actorEventId: 'ev-r:removed:signal-channel:github:octo/repo#7' },
+        }),
+      );
+  });
+
+  test('each session that has the entry is told by an event of its own id, which names what that session has', () => {
+    const inputs = [
+      given1,
+      { ...given1, eventId: 'ev-2', sessionId: SessionId.parse('signal-channel:other') },
+      { ...given1, eventId: 'ev-3' },
+    ];
+    const told = eventsOf(
+      given({ channel, handled: { ...revision, inputs } })
+        .when(removed())
+        .effects(),
+    );
+    expect(told.map(({ id, data }) => [id, data.session.sessionId, data.lifecycle?.inputs])).toStrictEqual([
+      [
+        'ev-r:removed:signal-channel:github:octo/repo#7',
+        'signal-channel:github:octo/repo#7',
+        [{ eventId: 'ev-1' }, { eventId: 'ev-3' }],
+      ],
+      ['ev-r:removed:signal-channel:other', 'signal-channel:other', [{ eventId: 'ev-2' }]],
+    ]);
+  });
+
+  test('each route tells its own agent, once, whoever took the entry from the mirror', () => {
+    const otto = { agentUid: 'otto' };
+    const { left } = later(
+      [received(), 0],
+      [received({}, otto), 1],
+      [removed(), 2],
+      [removed({}, otto), 3],
+      [removed({ sourceEventId: 'ev-r2' }), 4],
+    );
+    const told = left.flatMap(({ message, effect }) => (effect.do === 'emit' ? [message] : []));
+    expect(told).toStrictEqual(['m0', 'm1', 'm2', 'm3']);
+    expect(statuses(left)).toStrictEqual(Array.from({ length: 5 }, () => 'accepted'));
+  });
+
+  test('after seven days, or what the setting says, nobody is told of what they were given', () => {
+    const emitted = (left: ReturnType<typeof fold>['left']) => left.filter(({ effect }) => effect.do === 'emit').length;
+    expect(emitted(later([received(), 0], [removed(), 7 * day - 1]).left)).toBe(2);
+    expect(emitted(later([received(), 0], [removed(), 7 * day]).left)).toBe(1);
+    const { left } = fold(
+      stage,
+      [
+        { id: 'm0', value: received(), at: t0 },
+        { id: 'm1', value: removed(), at: t0 + 60_000 },
+      ],
+      { settings: { inputRetentionMs: 60_000 } },
+    );
+    expect(emitted(left)).toBe(1);
+  });
+
+  test('of many events of one entry the newest eight are remembered', () => {
+    const steps = Array.from({ length: 10 }, (_, at): readonly [AcceptedFact, number] => [
+      received({ sourceEventId: `ev-${at}`, text: `${at}`, providerTime: undefined }),
+      at,
+    ]);
+    const { left } = later(...steps, [removed(), 20]);
+    const [told] = eventsOf(left.map(({ effect }) => effect)).slice(-1);
+    expect(told?.data.lifecycle?.inputs.map(({ eventId }) => eventId)).toStrictEqual(
+      [2, 3, 4, 5, 6, 7, 8, 9].map((each) => `ev-${each}`),
+    );
+  });
+
   test('a second removal refreshes the tombstone; the same one again is a duplicate', () => {
     const second = removed({ sourceEventId: 'ev-r2' });
     const { left } = later([removed(), 0], [removed(), 1], [second, day - 1], [received(), 2 * day - 2]);
@@ -391,6 +506,112 @@ describe('removal', () => {
     );
     expect([...rows.keys()].filter((name) => /^(tombstones|seen-events):/.test(name))).toStrictEqual([
       'seen-events:iris|desk|ev-1',
+    ]);
+  });
+});
+
+describe('edits', () => {
+  const edit = { sourceEventId: 'ev-2', text: 'fixed', edited: true, actorEventType: 'github.issue_comment.edited' };
+  const editAt = { providerTime: t0 + 60_000 };
+  const handled = { ...revision, inputs: [given1] };
+  const content = ActorEvent.shape.data.shape.entry.parse({
+    ...event.data.entry,
+    text: 'fixed',
+    providerTime: '2031-03-04T10:01:00.000Z',
+  });
+  const typesOf = (left: ReturnType<typeof fold>['left']) =>
+    eventsOf(left.map(({ effect }) => effect)).map(({ type }) => type);
+  const messages = (...values: readonly AcceptedFact[]) =>
+    values.map((value, number) => ({ id: `m${number}`, value, at: t0 + number }));
+
+  test('an edit of what the agent was given is told as an edit, with what takes the place of each event', () => {
+    const effects = given({ channel, entry, handled })
+      .when(received({ ...edit, ...editAt }), { at: t0 + hour })
+      .effects();
+    const at = { time: '2031-03-04T11:00:00.000Z' };
+    const data = { ...event.data, entry: content, availableAt: t0 + hour };
+    expect(eventsOf(effects)).toStrictEqual([
+      {
+        ...event,
+        ...at,
+        id: 'ev-2:edited:signal-channel:github:octo/repo#7',
+        type: 'signal.entry.edited',
+        data: {
+          ...data,
+          lifecycle: {
+            kind: 'edited',
+            providerKind: 'github.issue_comment.edited',
+            inputs: [{ eventId: 'ev-1', replacement: { ...event, ...at, id: 'retry:ev-1:with:ev-2', data } }],
+          },
+        },
+      },
+    ]);
+    expect(effects.at(-1)).toStrictEqual(
+      outcome('accepted', { about: { actorEventId: 'ev-2:edited:signal-channel:github:octo/repo#7' } }),
+    );
+    const rows = effects.flatMap((effect) => (effect.do === 'put' ? [effect] : []));
+    expect(rows.map(({ place }) => place.projection.name)).toStrictEqual([
+      'channels',
+      'entries',
+      'handled-revisions',
+      'seen-events',
+    ]);
+    expect(rows[2]?.value).toMatchObject({ providerTime: t0 + 60_000, inputs: [{ ...given1, at: t0 + hour }] });
+  });
+
+  test('a later edit, and the removal, speak of the same event: what replaced it stands in its place', () => {
+    const again = received({ ...edit, sourceEventId: 'ev-3', text: 'fixed again', providerTime: t0 + 120_000 });
+    const { left } = fold(stage, messages(received(), received({ ...edit, ...editAt }), again, removed()));
+    const told = eventsOf(left.map(({ effect }) => effect));
+    expect(told.map(({ type }) => type)).toStrictEqual([
+      'github.issue_comment.created',
+      'signal.entry.edited',
+      'signal.entry.edited',
+      'signal.entry.removed',
+    ]);
+    expect(
+      told.slice(1).map(({ data }) => data.lifecycle?.inputs.map((input) => [input.eventId, input.replacement?.id])),
+    ).toStrictEqual([[['ev-1', 'retry:ev-1:with:ev-2']], [['ev-1', 'retry:ev-1:with:ev-3']], [['ev-1', undefined]]]);
+  });
+
+  test('where the binding wants none, an edit is a second event of its own type', () => {
+    const effects = given({ channel, entry, handled })
+      .when(received({ ...edit, ...editAt }, { entryEditedEvents: false }))
+      .effects();
+    expect(eventsOf(effects)).toMatchObject([{ id: 'ev-2', type: 'github.issue_comment.edited' }]);
+  });
+
+  test('what the agent was never given, or was given longer than seven days ago, is new to it', () => {
+    for (const before of [{}, { ...revision, inputs: [{ ...given1, at: t0 - 7 * day }] }]) {
+      const effects = given({ channel, entry, handled: { ...revision, ...before } })
+        .when(received({ ...edit, ...editAt }))
+        .effects();
+      expect(eventsOf(effects)).toMatchObject([{ id: 'ev-2', type: 'github.issue_comment.edited' }]);
+    }
+  });
+
+  test('an edit that another, newer one overtook is told to nobody', () => {
+    const late = received({ ...edit, sourceEventId: 'ev-3', providerTime: t0 + 30_000 });
+    const { left, rows } = fold(stage, messages(received(), received({ ...edit, ...editAt }), late));
+    expect(typesOf(left)).toStrictEqual(['github.issue_comment.created', 'signal.entry.edited']);
+    expect(left.at(-1)?.effect).toStrictEqual(outcome('duplicate', { reason: 'older_revision' }));
+    expect(rows.get('entries:github:octo/repo#7|e-1')).toMatchObject({ text: 'fixed' });
+  });
+
+  test('an edit under another event id is a duplicate, and what is not an edit is something new', () => {
+    const twice = received({ ...edit, ...editAt, sourceEventId: 'ev-3' });
+    const closed = received({
+      sourceEventId: 'ev-4',
+      text: 'closed',
+      actorEventType: 'tracker.ticket.closed',
+      providerTime: undefined,
+    });
+    const { left } = fold(stage, messages(received(), received({ ...edit, ...editAt }), twice, closed, removed()));
+    expect(typesOf(left)).toStrictEqual([
+      'github.issue_comment.created',
+      'signal.entry.edited',
+      'tracker.ticket.closed',
+      'signal.entry.removed',
     ]);
   });
 });

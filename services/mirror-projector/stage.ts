@@ -24,7 +24,7 @@ export const stage = defineStage({
       case 'entry_received':
         return receiveEntry({ view, places: entryPlaces(route, fact), route, fact, at, settings });
       case 'entry_lifecycle':
-        return removeEntry({ view, places: removalPlaces(route, fact), fact, at, settings });
+        return removeEntry({ view, places: removalPlaces(route, fact), route, fact, at, settings });
       case 'reaction':
         return foldReaction({ view, places: reactionPlaces(route, fact), fact, at, settings });
       case 'action':

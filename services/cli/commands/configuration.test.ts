@@ -95,6 +95,7 @@ test('a binding needs its connection, and its names are tidied', async () => {
       'connection  octo (github)',
       'filter      everything passes',
       'policy      ignore',
+      'edits       signal.entry.edited',
       'changed     NOW (just now)',
     ].join('\n'),
   );
