@@ -1,3 +1,4 @@
+import { actorEvents, sessionKey } from '../../schemas/actor-event.ts';
 import { bindings } from '../../schemas/binding.ts';
 import { connections } from '../../schemas/connection.ts';
 import type { Topic } from '../../schemas/define.ts';
@@ -64,7 +65,17 @@ const asJson = (value: unknown): string =>
  * order of first appearances. Answers what is wrong, nothing when all is right.
  */
 export function checkPipeline(simulation: Simulation): readonly string[] {
-  return pipeline.flatMap((stage) => checkStage(simulation, stage));
+  return [...pipeline.flatMap((stage) => checkStage(simulation, stage)), ...toldTwice(simulation)];
+}
+
+/** A provider event that is delivered again is known, whoever died, moved or was rebuilt meanwhile: no agent is told twice. */
+function toldTwice(simulation: Simulation): readonly string[] {
+  const events = simulation.records(actorEvents.name).flatMap(firstAppearances);
+  const names = events.map(({ value }) => {
+    const { id, data } = actorEvents.value.parse(value);
+    return `${data.session.bindingName} ${sessionKey(data.session)} ${id}`;
+  });
+  return names.filter((name, index) => names.indexOf(name) < index).map((name) => `${name} was told twice`);
 }
 
 function checkStage(simulation: Simulation, stage: AnyStage): readonly string[] {

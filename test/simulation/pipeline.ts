@@ -40,25 +40,48 @@ const scripted = defineProvider({
 });
 
 const Script = z.array(
-  z.object({ channel: SignalChannelId, entry: SourceEntryId, removed: z.boolean(), text: z.string(), time: z.int() }),
+  z.object({
+    channel: SignalChannelId,
+    entry: SourceEntryId,
+    kind: z.enum(['written', 'edited', 'removed', 'reacted', 'clicked']),
+    text: z.string(),
+    time: z.int(),
+  }),
 );
 type Script = z.infer<typeof Script>;
 
-const factOf = ({ channel, entry, removed, text, time }: Script[number]): ProviderFact => {
+const factOf = ({ channel, entry, kind, text, time }: Script[number]): ProviderFact => {
   const about = {
     signalChannelId: channel,
     sourceEntryId: entry,
     channel: { kind: 'issue', name: `${channel} ${text}` },
   } as const;
-  if (removed) return { type: 'entry_lifecycle', lifecycleKind: 'removed', ...about };
-  return {
-    type: 'entry_received',
-    ...about,
-    providerTime: time,
-    text,
-    author: { id: 'mei', kind: 'user' },
-    actorEventType: 'scripted.entry',
-  };
+  switch (kind) {
+    case 'removed':
+      return { type: 'entry_lifecycle', lifecycleKind: 'removed', ...about };
+    case 'reacted':
+      return {
+        type: 'reaction',
+        ...about,
+        reactionKey: 'eyes',
+        actorKey: text,
+        action: time % 2 === 0 ? 'add' : 'remove',
+        providerTime: time,
+      };
+    case 'clicked':
+      return { type: 'action', ...about, actionId: 'approve', action: { text } };
+    case 'written':
+    case 'edited':
+      return {
+        type: 'entry_received',
+        ...about,
+        providerTime: time,
+        text,
+        author: { id: 'mei', kind: 'user' },
+        actorEventType: 'scripted.entry',
+        ...(kind === 'edited' && { edited: true }),
+      };
+  }
 };
 
 /** The three stages of the main job, over the scripted provider. */
@@ -204,13 +227,18 @@ export async function runPipeline(run: PipelineRun): Promise<PipelineSimulation>
   return { ...simulation, steps: () => steps };
 }
 
+const kinds = [
+  ...(['written', 'written', 'written', 'written', 'written'] as const),
+  ...(['edited', 'edited', 'removed', 'reacted', 'reacted', 'clicked'] as const),
+];
+
 /** The next raw fact: few channels and entries, so that edits, repeats, removals and late arrivals all meet. */
 function scriptedFact(index: number, pick: (count: number) => number): RawProviderFact {
   const channel = `scripted:c${pick(3)}`;
   const script: readonly z.input<typeof Script.element>[] = Array.from({ length: 1 + pick(2) }, () => ({
     channel: pick(5) === 0 ? `scripted:c${pick(3)}` : channel,
     entry: `e${pick(3)}`,
-    removed: pick(6) === 0,
+    kind: kinds[pick(kinds.length)] ?? 'written',
     text: `text ${pick(5)}`,
     time: 1_000 + pick(4),
   }));
