@@ -3,7 +3,6 @@ import { type ActorEvent, sessionOfChannel } from '../../schemas/actor-event.ts'
 import type { SessionId } from '../../schemas/ids.ts';
 import type { Channel, Entry } from '../../schemas/mirror.ts';
 import { type Action, type EntryReceived, senderKeyOf } from '../../schemas/normalized-fact.ts';
-import { stated } from '../../shared/provider.ts';
 
 /** What every event is made of: its route, its channel as the mirror shows it, and its moment. */
 export interface Occasion {
@@ -67,7 +66,8 @@ export const contentOf = (fact: EntryReceived, entry: Entry): Content => ({
     ...(fact.text !== undefined && { text: fact.text }),
     author: fact.author,
     ...(entry.links.length > 0 && { links: entry.links }),
-    ...stated({ attachments: entry.attachments, richContent: entry.richContent }),
+    ...(entry.attachments !== undefined && { attachments: entry.attachments }),
+    ...(entry.richContent !== undefined && { richContent: entry.richContent }),
     documentId: entry.documentId,
     ...(fact.providerTime !== undefined && { providerTime: new Date(fact.providerTime).toISOString() }),
   },
