@@ -14,6 +14,49 @@ const envelope = {
   datacontenttype: z.literal('application/json'),
 };
 
+const instant = z.int().nonnegative();
+
+const EventEntry = {
+  signalChannelId: SignalChannelId,
+  sourceEntryId: SourceEntryId,
+  replyToSourceEntryId: SourceEntryId.optional(),
+  providerThreadId: z.string().optional(),
+  title: z.string().optional(),
+  text: z.string().optional(),
+  /** Left out where the entry is gone. */
+  author: Author.optional(),
+  links: z.array(Link).optional(),
+  attachments: z.array(Attachment).optional(),
+  richContent: JsonObject.optional(),
+  documentId: z.string(),
+  providerTime: z.iso.datetime().optional(),
+};
+
+/** What an entry replies to, as it was when the reply came. */
+export const QuotedEntry = z.discriminatedUnion('resolution', [
+  z.object({
+    resolution: z.literal('resolved'),
+    sourceEntryId: SourceEntryId,
+    role: z.enum(['human', 'agent']),
+    author: Author,
+    text: z.string().optional(),
+    attachments: z.array(Attachment).optional(),
+    links: z.array(Link).optional(),
+    providerTime: z.iso.datetime().optional(),
+  }),
+  z.object({ resolution: z.literal('unresolved'), sourceEntryId: SourceEntryId }),
+]);
+export type QuotedEntry = z.infer<typeof QuotedEntry>;
+
+/** A message that was said before, as short as an agent needs it. */
+const ContextMessage = z.object({
+  sourceEntryId: SourceEntryId,
+  providerThreadId: z.string().optional(),
+  author: Author,
+  text: z.string(),
+  providerTime: z.iso.datetime().optional(),
+});
+
 const content = {
   session: z.object({ agentUid: AgentUid, sessionId: SessionId, bindingName: BindingName }),
   channel: z.object({
@@ -23,24 +66,39 @@ const content = {
     name: z.string().optional(),
     visibility: z.string().optional(),
   }),
-  entry: z
+  /** Of several messages: their text joined, and all else of the last. */
+  entry: z.object({ ...EventEntry, replyTo: QuotedEntry.optional() }).optional(),
+  /** The messages that it is made of, where they are several. */
+  entries: z.array(z.object(EventEntry)).optional(),
+  mentions: z.array(Mention).optional(),
+  /** The batch that it was until it closed. */
+  inboundBatch: z
+    .object({ id: z.string(), revision: z.int().positive(), sourceEntryIds: z.array(SourceEntryId) })
+    .optional(),
+  /** `targetActorEventId` is null where a target is named and not known. */
+  command: z
     .object({
-      signalChannelId: SignalChannelId,
-      sourceEntryId: SourceEntryId,
-      replyToSourceEntryId: SourceEntryId.optional(),
-      providerThreadId: z.string().optional(),
-      title: z.string().optional(),
-      text: z.string().optional(),
-      /** Left out where the entry is gone. */
-      author: Author.optional(),
-      links: z.array(Link).optional(),
-      attachments: z.array(Attachment).optional(),
-      richContent: JsonObject.optional(),
-      documentId: z.string(),
-      providerTime: z.iso.datetime().optional(),
+      name: z.enum(['new', 'compress', 'retry', 'steer', 'stop', 'llm', 'llm_help']),
+      raw: z.string(),
+      argsText: z.string(),
+      modelProfile: z.string().optional(),
+      targetActorEventId: z.string().nullable().optional(),
     })
     .optional(),
-  mentions: z.array(Mention).optional(),
+  /** What was said before in its channel and the agent was not shown yet, oldest first. */
+  channelContext: z.object({ messages: z.array(ContextMessage) }).optional(),
+  /** What people said before and nobody answered, for an event that asks nobody. */
+  unrepliedMessages: z.array(ContextMessage).optional(),
+  /** How long an event that asks nobody may be taken up, and for which messages. */
+  ambientBatch: z
+    .object({
+      size: z.int().positive(),
+      firstSourceEntryId: SourceEntryId,
+      lastSourceEntryId: SourceEntryId,
+      asOf: instant,
+      expiresAt: instant,
+    })
+    .optional(),
   /** What somebody pressed, chose or sent, as the provider holds it. */
   action: z
     .object({
@@ -54,7 +112,7 @@ const content = {
   /** Who asked, as the provider knows them. */
   senderKey: z.string().optional(),
   /** The instant from which it may be taken up, epoch milliseconds. */
-  availableAt: z.int().nonnegative(),
+  availableAt: instant,
 };
 
 /** An event that takes the place of an earlier one: what remains of it without an entry that is gone, or was edited. */

@@ -55,5 +55,6 @@ const routeOf = (binding: Binding): RouteOfFact => ({
   bindingName: binding.name,
   adapter: binding.adapter,
   unaddressedGroupMessagePolicy: binding.unaddressedGroupMessagePolicy,
+  ...(binding.windows !== undefined && { windows: binding.windows }),
   ...(binding.entryEditedEvents !== undefined && { entryEditedEvents: binding.entryEditedEvents }),
 });

@@ -16,6 +16,20 @@ export const config = defineConfig('MIRROR_PROJECTOR', {
   inputRetentionMs: retention(7 * day).describe(
     'How long the events that an agent has of an entry are remembered, to tell it that the entry was removed or edited.',
   ),
+  maxBatchEntries: z.coerce
+    .number()
+    .int()
+    .min(8)
+    .max(1_000)
+    .default(100)
+    .describe('Most messages to nobody that wait together; one more closes them first.'),
+  maxBatchBytes: z.coerce
+    .number()
+    .int()
+    .min(16_384)
+    .max(524_288)
+    .default(262_144)
+    .describe('Most bytes of messages that wait together, beside a first one that is larger alone.'),
 });
 
 /** What the mirror-projector's `decide` is told. */
@@ -23,4 +37,6 @@ export interface Settings {
   readonly seenRetentionMs: number;
   readonly tombstoneRetentionMs: number;
   readonly inputRetentionMs: number;
+  readonly maxBatchEntries: number;
+  readonly maxBatchBytes: number;
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AcceptedFact, acceptedFacts } from '../../schemas/accepted-fact.ts';
+import { acceptedFacts, FactAccepted } from '../../schemas/accepted-fact.ts';
 import { ActorEvent, actorEvents } from '../../schemas/actor-event.ts';
 import { Channel, channels, Entry, entries } from '../../schemas/mirror.ts';
+import { exampleFact } from '../../schemas/normalized-fact.ts';
 import { messagesOf, normalizedFact, splits } from '../../shared/testing/arbitraries.ts';
 import { type FoldMessage, fold, type Left } from '../../shared/testing/fold.ts';
 import { stage } from './stage.ts';
@@ -11,10 +12,10 @@ const day = 86_400_000;
 const week = 7 * day;
 const settings = { seenRetentionMs: week, tombstoneRetentionMs: day, inputRetentionMs: week };
 
-const accepted: fc.Arbitrary<AcceptedFact> = fc
+const accepted: fc.Arbitrary<FactAccepted> = fc
   .record({ fact: normalizedFact, agentUid: fc.constantFrom('iris', 'otto') })
   .map(({ fact, agentUid }) =>
-    acceptedFacts.value.parse({
+    FactAccepted.parse({
       ...acceptedFacts.example,
       route: { ...acceptedFacts.example.route, agentUid },
       fact,
@@ -25,10 +26,10 @@ const messages = messagesOf(accepted);
 /** All that happens, happens to one entry on one route, and nothing comes twice: so that a lot does happen to it. */
 const oneEntry = messages.map((history) =>
   history.map((message, number) => {
-    const { signalChannelId, sourceEntryId } = acceptedFacts.example.fact;
+    const { signalChannelId, sourceEntryId } = exampleFact;
     const { route } = acceptedFacts.example;
     const fact = { ...message.value.fact, signalChannelId, sourceEntryId, sourceEventId: `event-${number}` };
-    return { ...message, value: acceptedFacts.value.parse({ ...message.value, route, fact }) };
+    return { ...message, value: FactAccepted.parse({ ...message.value, route, fact }) };
   }),
 );
 
@@ -64,7 +65,7 @@ const isBefore = (time: number | null, other: number | null | undefined): boolea
  * What each message comes to, what the mirror shows and what agents are told, said as plainly as can be: lists that are
  * searched from the start, and no rows that expire.
  */
-function naive(history: readonly FoldMessage<AcceptedFact>[]) {
+function naive(history: readonly FoldMessage<FactAccepted>[]) {
   const seen: { route: string; event: string; at: number }[] = [];
   const removals: { route: string; entry: string; at: number }[] = [];
   const shown = new Map<string, Shown>();
@@ -76,7 +77,7 @@ function naive(history: readonly FoldMessage<AcceptedFact>[]) {
   const ends: string[] = [];
   const told: string[] = [];
 
-  const become = ({ value, at }: FoldMessage<AcceptedFact>): string => {
+  const become = ({ value, at }: FoldMessage<FactAccepted>): string => {
     const { fact } = value;
     const route = value.route.agentUid;
     const entry = entries.at({ ...fact, sourceEntryId: fact.sourceEntryId ?? '' }).key;

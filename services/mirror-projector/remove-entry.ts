@@ -2,8 +2,11 @@ import type { RouteOfFact } from '../../schemas/accepted-fact.ts';
 import { actorEvents } from '../../schemas/actor-event.ts';
 import type { EntryLifecycle } from '../../schemas/normalized-fact.ts';
 import { type Effect, emit, outcome, put, remove } from '../../shared/stage/index.ts';
+import { keepBatches } from './batch/close.ts';
+import { withoutEntry } from './batch/route.ts';
 import { mergeChannel } from './channel.ts';
 import type { Settings } from './config.ts';
+import { forgetEntry } from './context.ts';
 import { inputsOf, removedEvents } from './inputs.ts';
 import type { RemovalView, removalPlaces } from './places.ts';
 
@@ -29,6 +32,7 @@ export function removeEntry(options: {
     remove(places.entry),
     remove(places.reactionClock),
     remove(places.handled),
+    ...withdrawn(view, places, route, fact),
     put(places.seen, { at }, at + settings.seenRetentionMs),
     ...events.map((event) => emit(actorEvents, event)),
     outcome('accepted', {
@@ -36,4 +40,27 @@ export function removeEntry(options: {
       ...(first !== undefined && { about: { actorEventId: first.id } }),
     }),
   ];
+}
+
+/** Takes the entry out of what waits, and out of what was said of late. */
+function withdrawn(
+  { batches, recent }: RemovalView,
+  places: ReturnType<typeof removalPlaces>,
+  route: RouteOfFact,
+  { signalChannelId, sourceEntryId, providerThreadId }: EntryLifecycle,
+): readonly Effect[] {
+  const effects: Effect[] = [];
+  if (batches !== undefined) {
+    const { open, remains, canceled } = withoutEntry(batches.batches, sourceEntryId, {
+      windows: route.windows,
+      providerThreadId,
+    });
+    if (remains !== undefined || canceled !== undefined) {
+      effects.push(...keepBatches(route, signalChannelId, batches, { ...batches, batches: [...open] }));
+    }
+  }
+  if (places.recent !== undefined && recent?.entries.some((each) => each.sourceEntryId === sourceEntryId)) {
+    effects.push(put(places.recent, { entries: forgetEntry(recent.entries, sourceEntryId) }));
+  }
+  return effects;
 }

@@ -146,7 +146,7 @@ const eventsOf = (effects: readonly Effect[]): readonly ActorEvent[] =>
 describe('entries', () => {
   test('11: an entry without a declared event type is refused, and nothing is written', () => {
     const { actorEventType: _, ...untyped } = written;
-    for (const kind of ['webhook_endpoint', 'im_dm', 'im_group']) {
+    for (const kind of ['webhook_endpoint', 'issue', 'alert_stream', 'unknown']) {
       given({})
         .when(acceptedOf({ ...untyped, channel: { kind } }))
         .then(reject('missing_actor_event_type', { channelKind: kind }));
