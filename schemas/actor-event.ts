@@ -109,6 +109,8 @@ const content = {
       actor: Author.optional(),
     })
     .optional(),
+  /** How many wakes of agents led to each other here, this one among them; absent: it is the first as far as is known. */
+  causalDepth: z.int().positive().optional(),
   /** Who asked, as the provider knows them. */
   senderKey: z.string().optional(),
   /** The instant from which it may be taken up, epoch milliseconds. */

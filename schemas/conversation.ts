@@ -47,3 +47,19 @@ export const threadAgents = defineProjection({
     owner: ref.signalChannelId,
   }),
 });
+
+/** How often one program or other agent woke an agent in a channel since an instant. */
+export const PairWakes = z.object({ since: instant, wakes: z.int().positive() });
+export type PairWakes = z.infer<typeof PairWakes>;
+
+/** What tells two programs that keep waking each other from a conversation. */
+export const pairWakes = defineProjection({
+  name: 'pair-wakes',
+  stage,
+  summary: 'How often each program woke an agent in a channel of late, so that two of them cannot go on for ever.',
+  value: PairWakes,
+  place: (ref: { readonly agentUid: string; readonly signalChannelId: string; readonly senderKey: string }) => ({
+    key: rowKey(ref.agentUid, ref.signalChannelId, ref.senderKey),
+    owner: ref.signalChannelId,
+  }),
+});

@@ -20,6 +20,7 @@ export const OutcomeStatus = z.enum([
   'ignored_unknown_entry',
   'duplicate_action',
   'stale_action',
+  'loop_guard',
   'accepted',
   'handed_over',
   'dead_letter',

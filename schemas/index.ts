@@ -4,7 +4,7 @@ import { actorEvents } from './actor-event.ts';
 import { openBatches } from './batch.ts';
 import { bindings } from './binding.ts';
 import { connections } from './connection.ts';
-import { recentEntries, threadAgents } from './conversation.ts';
+import { pairWakes, recentEntries, threadAgents } from './conversation.ts';
 import { deadLetters } from './dead-letter.ts';
 import { decisions } from './decision.ts';
 import type { Projection, Topic } from './define.ts';
@@ -35,6 +35,7 @@ export const projections = [
   journeyIndex,
   journeys,
   openBatches,
+  pairWakes,
   reactionClocks,
   recentEntries,
   seenEvents,

@@ -124,6 +124,8 @@ export const EntryReceived = z.object({
   actorEventType: ActorEventType.optional(),
   /** The provider says that it changed what had been there: a newer revision, not something that happened to it. */
   edited: z.boolean().optional(),
+  /** How many wakes of agents of ours lie behind it, one the cause of the next; absent: none is known. */
+  causalDepth: z.int().nonnegative().optional(),
   /** Mirror it and wake nobody. */
   mirrorOnly: z.boolean().optional(),
 });

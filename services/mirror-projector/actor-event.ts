@@ -72,6 +72,7 @@ export const contentOf = (fact: EntryReceived, entry: Entry): Content => ({
     ...(fact.providerTime !== undefined && { providerTime: new Date(fact.providerTime).toISOString() }),
   },
   ...(entry.mentions !== undefined && { mentions: entry.mentions }),
+  ...(fact.causalDepth !== undefined && { causalDepth: fact.causalDepth + 1 }),
   senderKey: senderKeyOf(fact),
 });
 

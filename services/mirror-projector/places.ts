@@ -5,6 +5,7 @@ import { channels, entries, handledRevisions, reactionClocks, seenEvents, tombst
 import type { Action, EntryLifecycle, EntryReceived, NormalizedFact, Reaction } from '../../schemas/normalized-fact.ts';
 import type { Reads, View } from '../../shared/stage/index.ts';
 import { isConversation } from './addressing.ts';
+import { pairPlace } from './loop-guard.ts';
 
 /** What is in the rows of these places; one that is not read, or not there, is left out. */
 type Seen<P extends (route: RouteOfFact, fact: never) => Reads> = Partial<View<ReturnType<P>, Record<never, never>>>;
@@ -27,13 +28,17 @@ const routedEntry = (
 ) => ({ agentUid, bindingName, signalChannelId, sourceEntryId });
 
 /** The rows that an entry touches on one route. Channel and entry are shared by all routes, the others are its own. */
-export const entryPlaces = (route: RouteOfFact, fact: EntryReceived) => ({
-  seen: seenPlace(route, fact),
-  tombstone: tombstones.at(routedEntry(route, fact)),
-  channel: channels.at(fact.signalChannelId),
-  entry: entries.at(fact),
-  handled: handledRevisions.at(routedEntry(route, fact)),
-});
+export const entryPlaces = (route: RouteOfFact, fact: EntryReceived) => {
+  const pair = pairPlace(route, fact);
+  return {
+    seen: seenPlace(route, fact),
+    tombstone: tombstones.at(routedEntry(route, fact)),
+    channel: channels.at(fact.signalChannelId),
+    entry: entries.at(fact),
+    handled: handledRevisions.at(routedEntry(route, fact)),
+    ...(pair !== undefined && { pair }),
+  };
+};
 export type EntryView = Seen<typeof entryPlaces>;
 
 /** The rows that a message of a conversation touches beside: its thread's, and those of what it replies to. */

@@ -1,15 +1,16 @@
 import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { actorEvents } from '../../schemas/actor-event.ts';
-import { defineStage, outcome } from '../../shared/stage/index.ts';
+import { defineStage, type Effect, outcome } from '../../shared/stage/index.ts';
 import { isConversation } from './addressing.ts';
 import { closeDue } from './close-due.ts';
 import { config } from './config.ts';
 import { foldReaction } from './fold-reaction.ts';
 import { invokeAction } from './invoke-action.ts';
+import { unlessLooping } from './loop-guard.ts';
 import { metrics } from './metrics.ts';
 import { actionPlaces, entryPlaces, messagePlaces, placesOf, reactionPlaces, removalPlaces } from './places.ts';
 import { receiveEntry } from './receive-entry.ts';
-import { receiveMessage, showEntry } from './receive-message.ts';
+import { type Received, receiveMessage, showEntry } from './receive-message.ts';
 import { removeEntry } from './remove-entry.ts';
 
 export const stage = defineStage({
@@ -31,10 +32,13 @@ export const stage = defineStage({
     if (view.seen !== undefined) return [outcome('duplicate', { reason: 'same_event' })];
     switch (fact.type) {
       case 'entry_received':
-        if (isConversation(fact)) {
-          return receiveMessage({ view, places: messagePlaces(route, fact), route, fact, message, settings });
-        }
-        return receiveEntry({ view, places: entryPlaces(route, fact), route, fact, at, settings });
+        return unlessLooping(
+          { pair: view.pair, route, fact, at, settings },
+          {
+            wake: () => receive({ view, route, fact, message, settings }),
+            record: () => receive({ view, route, fact: { ...fact, mirrorOnly: true }, message, settings }),
+          },
+        );
       case 'entry_lifecycle':
         return removeEntry({ view, places: removalPlaces(route, fact), route, fact, at, settings });
       case 'reaction':
@@ -44,3 +48,11 @@ export const stage = defineStage({
     }
   },
 });
+
+/** An entry: a message waits with others where its channel is a conversation. */
+const receive = (received: Omit<Received, 'places'>): readonly Effect[] => {
+  const { route, fact, message } = received;
+  return isConversation(fact)
+    ? receiveMessage({ ...received, places: messagePlaces(route, fact) })
+    : receiveEntry({ ...received, places: entryPlaces(route, fact), at: message.at });
+};

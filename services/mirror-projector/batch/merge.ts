@@ -38,6 +38,7 @@ export function mergedEvent(options: {
   const mentions = contents.flatMap((content) => content.mentions ?? []);
   const context = contextOf(recent, batch, { agentUid, shownEntryIds: options.shownEntryIds });
   const { richContent, ...anchor } = last;
+  const depths = contents.flatMap(({ causalDepth }) => causalDepth ?? []);
   const sourceEntryIds = entries.map(({ fact }) => fact.sourceEntryId);
   const messages = (said: readonly RecentEntry[]) =>
     said.map(({ receivedAt: _, providerTime, ...message }) => ({
@@ -82,6 +83,7 @@ export function mergedEvent(options: {
           expiresAt: at + ambientLifetimeMs,
         },
       }),
+      ...(depths.length > 0 && { causalDepth: Math.max(...depths) }),
       ...(batch.requesterSenderKey !== null && { senderKey: batch.requesterSenderKey }),
     },
   );
