@@ -163,7 +163,7 @@ describe('batches', () => {
       .then(outcome('ignored', { reason: 'inbound_batch_not_due' }));
   });
 
-  test('34 and 35: what another person asks closes a request at once, and each is one event', () => {
+  test('34, 35: what another person asks closes a request at once, and each is one event', () => {
     const steps = [
       [0, said({ id: 'a', text: 'a', fact: toIris })],
       [100, said({ id: 'b', text: 'b', fact: toIris })],
@@ -406,7 +406,7 @@ describe('batches', () => {
     expect(events[0]?.data.entry?.attachments?.[0]?.materialization?.state).toBe('pending');
   });
 
-  test('53 and 54: what nobody answered is what people said after the last word of the agent, as the mirror shows it', () => {
+  test('53, 54: what nobody answered is what people said after the last word of the agent, as the mirror shows it', () => {
     const own = { author: { id: 'b-1', kind: 'bot', agentUid: 'iris' } };
     const policy = 'may_intervene';
     const played = play(
@@ -564,7 +564,7 @@ describe('commands', () => {
     expect(played.ends).toStrictEqual(['recorded']);
   });
 
-  test('78 and 79: a retry of what is not known names no target', () => {
+  test('78, 79: a retry of what is not known names no target', () => {
     for (const event of [
       command('/retry actor-event::1', { ...toIris, replyToSourceEntryId: 'x' }),
       command('/retry', { ...toIris, replyToSourceEntryId: 'x' }),
