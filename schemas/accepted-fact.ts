@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { UnaddressedGroupMessagePolicy } from './binding.ts';
+import { BatchWindows, UnaddressedGroupMessagePolicy } from './binding.ts';
 import { defineTopic } from './define.ts';
-import { AgentUid, BindingName } from './ids.ts';
-import { aboutFact, exampleFact, NormalizedFact } from './normalized-fact.ts';
+import { AgentUid, BindingName, SignalChannelId } from './ids.ts';
+import { aboutFact, EntryReceived, exampleFact, NormalizedFact } from './normalized-fact.ts';
 
 /** What later stages need of the binding, copied when the fact passed it. */
 export const RouteOfFact = z.object({
@@ -10,6 +10,9 @@ export const RouteOfFact = z.object({
   bindingName: BindingName,
   adapter: z.string().min(1).max(64),
   unaddressedGroupMessagePolicy: UnaddressedGroupMessagePolicy,
+  /** As the binding has it; absent: on. */
+  entryEditedEvents: z.boolean().optional(),
+  windows: BatchWindows.optional(),
 });
 export type RouteOfFact = z.infer<typeof RouteOfFact>;
 
@@ -17,19 +20,38 @@ export type RouteOfFact = z.infer<typeof RouteOfFact>;
 export const FactAccepted = z.object({ type: z.literal('fact.accepted'), route: RouteOfFact, fact: NormalizedFact });
 export type FactAccepted = z.infer<typeof FactAccepted>;
 
-/** What the mirror-projector reads. */
-export const AcceptedFact = z.discriminatedUnion('type', [FactAccepted]);
+/** A timer of the mirror-projector: a batch has waited long enough, if it is still at this revision. */
+export const BatchDue = z.object({
+  type: z.literal('batch.due'),
+  route: RouteOfFact,
+  signalChannelId: SignalChannelId,
+  providerThreadId: z.string().optional(),
+  batchId: z.string().min(1).max(100),
+  revision: z.int().positive(),
+});
+export type BatchDue = z.infer<typeof BatchDue>;
+
+/** An entry that `ignore` kept out of the mirror has become part of what addresses the agent, and is to be shown. */
+export const EntryAddressed = z.object({ type: z.literal('entry.addressed'), route: RouteOfFact, fact: EntryReceived });
+export type EntryAddressed = z.infer<typeof EntryAddressed>;
+
+/** What the mirror-projector reads: facts that passed, and what it told itself to do later. */
+export const AcceptedFact = z.discriminatedUnion('type', [FactAccepted, BatchDue, EntryAddressed]);
 export type AcceptedFact = z.infer<typeof AcceptedFact>;
 
 /** Facts that passed a binding, ordered by channel. */
 export const acceptedFacts = defineTopic<AcceptedFact>({
   name: 'accepted-facts',
-  summary: 'Fact × binding that passed the filter, ordered by channel.',
+  summary: 'Fact × binding that passed the filter, and due timers of the mirror, ordered by channel.',
   value: AcceptedFact,
-  key: ({ fact }) => fact.signalChannelId,
+  key: (accepted) => (accepted.type === 'batch.due' ? accepted : accepted.fact).signalChannelId,
   keep: { days: 90 },
   maxBytes: 4_194_304,
-  about: ({ fact, route }) => ({ ...aboutFact(fact), agentUid: route.agentUid, bindingName: route.bindingName }),
+  about: (accepted) => ({
+    ...(accepted.type === 'batch.due' ? { signalChannelId: accepted.signalChannelId } : aboutFact(accepted.fact)),
+    agentUid: accepted.route.agentUid,
+    bindingName: accepted.route.bindingName,
+  }),
   example: AcceptedFact.parse({
     type: 'fact.accepted',
     route: { agentUid: 'iris', bindingName: 'desk', adapter: 'github', unaddressedGroupMessagePolicy: 'record_only' },

@@ -11,6 +11,25 @@ export type Filters = z.infer<typeof Filters>;
 export const UnaddressedGroupMessagePolicy = z.enum(['ignore', 'record_only', 'may_intervene']);
 export type UnaddressedGroupMessagePolicy = z.infer<typeof UnaddressedGroupMessagePolicy>;
 
+const window = z.int().min(0).max(3_600_000).optional();
+
+/**
+ * How long messages wait for the rest of what is being said, in milliseconds: one that addresses the agent, one with files,
+ * one with a long text; one that addresses nobody, and one with files; one that the agent may answer unasked, since the last
+ * and since the first; a file that is still being downloaded. What is left out has the default.
+ */
+export const BatchWindows = z.object({
+  addressedMs: window,
+  addressedAttachmentsMs: window,
+  addressedLongTextMs: window,
+  neutralMs: window,
+  neutralAttachmentsMs: window,
+  ambientMs: window,
+  ambientMostMs: window,
+  pendingAttachmentMs: window,
+});
+export type BatchWindows = z.infer<typeof BatchWindows>;
+
 /** A signal routing rule: joins a connection to an agent. A non-null `unavailableReason` refuses input and keeps the rule. */
 export const Binding = z.object({
   agentUid: AgentUid,
@@ -19,6 +38,9 @@ export const Binding = z.object({
   connectionId: ConnectionId,
   filters: Filters,
   unaddressedGroupMessagePolicy: UnaddressedGroupMessagePolicy,
+  /** Whether an edit of what the agent was given already becomes a `signal.entry.edited`. Absent: it does. */
+  entryEditedEvents: z.boolean().optional(),
+  windows: BatchWindows.optional(),
   enabled: z.boolean(),
   unavailableReason: z.string().min(1).max(500).nullable(),
   updatedAt: z.int().nonnegative(),

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { defineTopic } from './define.ts';
 
-/** The ends that a fact's way can have. */
+/**
+ * The ends that a fact's way can have. `handed_over` follows on `accepted` or `recorded`: a message that waited went to the
+ * agent, with others or alone.
+ */
 export const OutcomeStatus = z.enum([
   'answered_handshake',
   'ignored_unknown_event',
@@ -11,13 +14,20 @@ export const OutcomeStatus = z.enum([
   'filtered',
   'dropped_tombstoned',
   'duplicate',
+  'ignored',
   'recorded',
+  'mirrored',
+  'ignored_unknown_entry',
+  'duplicate_action',
+  'stale_action',
+  'loop_guard',
   'accepted',
+  'handed_over',
   'dead_letter',
 ]);
 export type OutcomeStatus = z.infer<typeof OutcomeStatus>;
 
-/** One end of a fact's way: at most one per fact and binding. `from` names the record that was decided on. */
+/** One end of a fact's way: one per fact and binding, and one more where it was handed over later. `from` names the record that was decided on. */
 export const Decision = z.object({
   rootId: z.string().min(1),
   stage: z.string().min(1),

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { defineProjection } from './define.ts';
-import { SignalChannelId, SourceEntryId } from './ids.ts';
-import { Author, ChannelKind, Link, ReplyMode } from './normalized-fact.ts';
+import { SessionId, SignalChannelId, SourceEntryId } from './ids.ts';
+import { Attachment, Author, ChannelKind, JsonObject, Link, Mention, ReplyMode } from './normalized-fact.ts';
 import { rowKey } from './row-key.ts';
 
-const JsonObject = z.record(z.string(), z.json());
 const stage = 'mirror-projector';
 
 /** A channel as its provider shows it now. Instants are epoch milliseconds. */
@@ -29,7 +28,10 @@ export const channels = defineProjection({
   place: (signalChannelId: string) => ({ key: signalChannelId, owner: signalChannelId }),
 });
 
-/** An entry as its provider shows it now; it carries no execution state. `documentId` is a digest of its two ids. */
+/**
+ * An entry as its provider shows it now; it carries no execution state. `documentId` is a digest of its two ids. What few
+ * entries have is left out where it is not there. `reactions` names who reacted, by key, in order.
+ */
 export const Entry = z.object({
   signalChannelId: SignalChannelId,
   sourceEntryId: SourceEntryId,
@@ -39,6 +41,12 @@ export const Entry = z.object({
   text: z.string().nullable(),
   links: z.array(Link),
   author: Author,
+  richContent: JsonObject.optional(),
+  attachments: z.array(Attachment).optional(),
+  mentions: z.array(Mention).optional(),
+  sentAt: z.int().nonnegative().optional(),
+  reactions: z.record(z.string(), z.array(z.string())).optional(),
+  rawReactionKeys: z.record(z.string(), z.string()).optional(),
   metadata: JsonObject,
   providerTime: z.int().nonnegative().nullable(),
   documentId: z.string(),
@@ -60,6 +68,25 @@ export const entries = defineProjection({
   stage,
   summary: 'Each entry as its provider shows it now.',
   value: Entry,
+  place: ({ signalChannelId, sourceEntryId }: EntryRef) => ({
+    key: rowKey(signalChannelId, sourceEntryId),
+    owner: signalChannelId,
+  }),
+});
+
+/** The provider's time of the newest change that each actor made to each reaction of an entry, by key and actor. */
+export const ReactionClock = z.object({
+  times: z.record(z.string(), z.record(z.string(), z.int().nonnegative())),
+});
+export type ReactionClock = z.infer<typeof ReactionClock>;
+
+/** What tells an old change of a reaction from a new one, for as long as old ones may still come. */
+export const reactionClocks = defineProjection({
+  name: 'reaction-clocks',
+  stage,
+  summary:
+    'When each actor last changed each reaction of an entry, so that an older change that comes late changes nothing.',
+  value: ReactionClock,
   place: ({ signalChannelId, sourceEntryId }: EntryRef) => ({
     key: rowKey(signalChannelId, sourceEntryId),
     owner: signalChannelId,
@@ -90,11 +117,25 @@ export const tombstones = defineProjection({
   place: routed,
 });
 
-/** The newest revision of an entry that a route handled: the same one again, under another event id, is a duplicate. */
+/** An actor event that held an entry. `sessionId` where it went to another session than the channel's. */
+export const HandedOverInput = z.object({
+  eventId: z.string(),
+  type: z.string(),
+  at: z.int().nonnegative(),
+  sessionId: SessionId.optional(),
+});
+export type HandedOverInput = z.infer<typeof HandedOverInput>;
+
+/**
+ * The newest revision of an entry that a route handled: the same one again, under another event id, is a duplicate.
+ * `inputs` are the events that the agent has of it, for 7 days unless a setting says otherwise: in this row, since it is
+ * read and written with each entry anyway.
+ */
 export const HandledRevision = z.object({
   contentHash: z.string(),
   providerTime: z.int().nonnegative().nullable(),
   actorEventType: z.string().nullable(),
+  inputs: z.array(HandedOverInput).optional(),
 });
 export type HandledRevision = z.infer<typeof HandledRevision>;
 
@@ -102,7 +143,7 @@ export type HandledRevision = z.infer<typeof HandledRevision>;
 export const handledRevisions = defineProjection({
   name: 'handled-revisions',
   stage,
-  summary: 'The newest revision of each entry that a route handled, to know a repeat under another event id.',
+  summary: 'The newest revision of each entry that a route handled, and the events that the agent has of it.',
   value: HandledRevision,
   place: routed,
 });

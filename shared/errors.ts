@@ -56,6 +56,18 @@ export const errors = {
     meaning: 'The provider sent a body that does not fit what it documents for this event.',
     fix: 'Report the event; after the provider module was mended, `signalbox dlq redrive`.',
   },
+  attachment_not_materialized: {
+    retry: false,
+    status: 422,
+    meaning: 'An attachment has no reference by which its bytes can be found later.',
+    fix: "Mend the provider's module so that it keeps the provider's reference, then `signalbox dlq redrive`.",
+  },
+  invalid_reply_interaction: {
+    retry: false,
+    status: 422,
+    meaning: 'An action under the protocol of our own controls lacks what such an answer has.',
+    fix: 'Compare its `value` with what the reply offered; the details name the place.',
+  },
   invalid_binding_filter: {
     retry: false,
     status: 422,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { asyncApi, trafficOf } from './asyncapi.ts';
 import { type GeneratedFile, root } from './file.ts';
 import { providerIndex, schemaIndex, stageIndex } from './lists.ts';
+import { behavioursPage } from './reference-behaviours.ts';
 import { errorsPage } from './reference-errors.ts';
 import { settingsPage } from './reference-settings.ts';
 import { topicsPage } from './reference-topics.ts';
@@ -33,6 +34,7 @@ export async function generatedPages(): Promise<readonly GeneratedFile[]> {
     await topicsPage(traffic),
     providersPage(providers),
     errorsPage(),
+    behavioursPage(),
     await settingsPage(),
     metricsPage(stages),
     commandsPage(),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bindings } from '../../schemas/binding.ts';
-import { EntryLifecycle, exampleFact } from '../../schemas/normalized-fact.ts';
+import { Action, EntryLifecycle, EntryReceived, exampleFact, Reaction } from '../../schemas/normalized-fact.ts';
 import { filterVariables } from './signal.ts';
 
 const gatewayTime = Date.UTC(2031, 2, 4, 10);
@@ -91,4 +91,88 @@ test('a removal has all groups too', () => {
       command: { prefixes: null, payload: null },
     },
   });
+});
+
+const unwritten = {
+  replyToSourceEntryId: null,
+  senderKey: null,
+  actorEventType: null,
+  title: null,
+  text: null,
+  formattedContent: null,
+  attachments: null,
+  links: null,
+  author: null,
+  mentions: null,
+  metadata: {},
+  providerTime: null,
+  explicit: null,
+  mirrorOnly: null,
+};
+const { author: _author, text: _text, actorEventType: _type, providerTime: _time, ...aboutExample } = exampleFact;
+const noEntryContent = {
+  ...unwritten,
+  id: 'issue_comment:492700400',
+  sourceEntryId: 'issue_comment:492700400',
+  threadId: null,
+  providerThreadId: null,
+};
+
+test('a reaction has all groups too', () => {
+  const reaction = Reaction.parse({
+    ...aboutExample,
+    type: 'reaction',
+    reactionKey: 'eyes',
+    actorKey: 'mei',
+    action: 'remove',
+  });
+  expect(filterVariables(bindings.example, reaction, gatewayTime).signal).toStrictEqual({
+    ...common,
+    kind: 'reaction',
+    entry: noEntryContent,
+    lifecycle: { kind: null, providerKind: null },
+    reaction: { key: 'eyes', rawKey: 'eyes', actorKey: 'mei', action: 'remove' },
+    command: { prefixes: null, payload: null },
+  });
+});
+
+test('an action has all groups too, and needs no entry', () => {
+  const { sourceEntryId: _, ...about } = aboutExample;
+  const action = Action.parse({
+    ...about,
+    type: 'action',
+    actionId: 'approve',
+    action: { value: 'yes' },
+    actor: { id: 'mei', kind: 'user' },
+    actorEventType: 'chat.approved',
+  });
+  expect(filterVariables(bindings.example, action, gatewayTime).signal).toStrictEqual({
+    ...common,
+    kind: 'action',
+    entry: { ...noEntryContent, id: null, sourceEntryId: null, actorEventType: 'chat.approved' },
+    lifecycle: { kind: null, providerKind: null },
+    action: { id: 'approve', actorKey: 'mei', payload: { value: 'yes' } },
+    command: { prefixes: null, payload: null },
+  });
+});
+
+test('what a message has is seen: content, files, mentions, prefixes, and for whom it is', () => {
+  const mention = { kind: 'bot', agentUid: 'IRIS' };
+  const message = EntryReceived.parse({
+    ...exampleFact,
+    formattedContent: { blocks: [] },
+    attachments: [{ providerRef: 'f:9' }],
+    mentions: [mention],
+    commandPrefixes: ['@iris'],
+    senderKey: 'principal:mei',
+  });
+  const { signal } = filterVariables(bindings.example, message, gatewayTime);
+  expect(signal.entry).toMatchObject({
+    formattedContent: { blocks: [] },
+    attachments: [{ providerRef: 'f:9' }],
+    mentions: [mention],
+    senderKey: 'principal:mei',
+    explicit: true,
+  });
+  expect(signal.command).toStrictEqual({ prefixes: ['@iris'], payload: null });
 });

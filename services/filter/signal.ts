@@ -1,5 +1,6 @@
 import type { Binding } from '../../schemas/binding.ts';
-import type { EntryReceived, NormalizedFact } from '../../schemas/normalized-fact.ts';
+import { type EntryReceived, type NormalizedFact, senderKeyOf } from '../../schemas/normalized-fact.ts';
+import { isExplicit } from '../../shared/addressing.ts';
 
 const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
 
@@ -24,37 +25,51 @@ export function filterVariables(binding: Binding, fact: NormalizedFact, gatewayT
         metadata: fact.channel.metadata ?? {},
       },
       entry: {
-        id: fact.sourceEntryId,
-        sourceEntryId: fact.sourceEntryId,
+        id: fact.sourceEntryId ?? null,
+        sourceEntryId: fact.sourceEntryId ?? null,
         threadId: fact.providerThreadId ?? null,
         providerThreadId: fact.providerThreadId ?? null,
         metadata: fact.metadata ?? {},
         providerTime: iso(fact.providerTime),
-        ...(fact.type === 'entry_received' ? written(fact) : unwritten),
+        ...(fact.type === 'entry_received' ? written(fact, binding) : unwritten),
+        ...(fact.type === 'action' && { actorEventType: fact.actorEventType ?? null }),
       },
       lifecycle: {
         kind: fact.type === 'entry_lifecycle' ? fact.lifecycleKind : null,
         providerKind: fact.type === 'entry_lifecycle' ? (fact.providerLifecycleKind ?? null) : null,
       },
-      reaction: { key: null, rawKey: null, actorKey: null, action: null },
-      action: { id: null, actorKey: null, payload: null },
-      command: { prefixes: fact.type === 'entry_received' ? [] : null, payload: null },
+      reaction:
+        fact.type === 'reaction'
+          ? {
+              key: fact.reactionKey,
+              rawKey: fact.rawReactionKey ?? fact.reactionKey,
+              actorKey: fact.actorKey,
+              action: fact.action,
+            }
+          : unreacted,
+      action:
+        fact.type === 'action'
+          ? { id: fact.actionId, actorKey: fact.actor?.id ?? null, payload: fact.action }
+          : { id: null, actorKey: null, payload: null },
+      command: { prefixes: fact.type === 'entry_received' ? (fact.commandPrefixes ?? []) : null, payload: null },
     },
   };
 }
 
-const written = (fact: EntryReceived) => ({
+const unreacted = { key: null, rawKey: null, actorKey: null, action: null };
+
+const written = (fact: EntryReceived, { agentUid }: Binding) => ({
   replyToSourceEntryId: fact.replyToSourceEntryId ?? null,
-  senderKey: fact.author.id,
+  senderKey: senderKeyOf(fact),
   actorEventType: fact.actorEventType ?? null,
   title: fact.title ?? null,
   text: fact.text ?? null,
-  formattedContent: null,
-  attachments: [],
+  formattedContent: fact.formattedContent ?? null,
+  attachments: fact.attachments ?? [],
   links: fact.links ?? [],
   author: fact.author,
-  mentions: [],
-  explicit: false,
+  mentions: fact.mentions ?? [],
+  explicit: isExplicit(fact, agentUid),
   mirrorOnly: fact.mirrorOnly ?? false,
 });
 

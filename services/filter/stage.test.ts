@@ -83,6 +83,14 @@ describe('routes', () => {
       );
   });
 
+  test('what its rule says of edits goes on with the fact', () => {
+    const quiet = bindingOf({ entryEditedEvents: false });
+    const [effect] = given({ bindings: [quiet] })
+      .when(exampleFact)
+      .effects();
+    expect(effect).toMatchObject({ value: { route: { bindingName: 'desk', entryEditedEvents: false } } });
+  });
+
   test('a redriven part is decided for its rule alone', () => {
     const lab = bindingOf({ name: 'lab' });
     given({ bindings: [desk, lab] })

@@ -1,4 +1,4 @@
-import { acceptedFacts } from '../../schemas/accepted-fact.ts';
+import { acceptedFacts, type RouteOfFact } from '../../schemas/accepted-fact.ts';
 import { type Binding, bindingKey, bindings } from '../../schemas/binding.ts';
 import { type NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { runFilter } from '../../shared/cel/filter.ts';
@@ -47,7 +47,14 @@ function decideBinding(binding: Binding, message: Message<NormalizedFact>, { max
     if (!result.passes) return outcome('filtered', { about });
   }
 
-  const { agentUid, name: bindingName, adapter, unaddressedGroupMessagePolicy } = binding;
-  const route = { agentUid, bindingName, adapter, unaddressedGroupMessagePolicy };
-  return emit(acceptedFacts, { type: 'fact.accepted', route, fact }, bindingKey(binding));
+  return emit(acceptedFacts, { type: 'fact.accepted', route: routeOf(binding), fact }, bindingKey(binding));
 }
+
+const routeOf = (binding: Binding): RouteOfFact => ({
+  agentUid: binding.agentUid,
+  bindingName: binding.name,
+  adapter: binding.adapter,
+  unaddressedGroupMessagePolicy: binding.unaddressedGroupMessagePolicy,
+  ...(binding.windows !== undefined && { windows: binding.windows }),
+  ...(binding.entryEditedEvents !== undefined && { entryEditedEvents: binding.entryEditedEvents }),
+});

@@ -21,12 +21,33 @@ function ordered(value: unknown): unknown {
 export const documentIdOf = (entry: { readonly signalChannelId: string; readonly sourceEntryId: string }): string =>
   `signal-gateway-entry:${digest(JSON.stringify([entry.signalChannelId, entry.sourceEntryId]))}`;
 
+/** What is shown beyond the text; nothing where it is only the text again, marked as Markdown. */
+function richContentOf({ formattedContent, text }: EntryReceived): Entry['richContent'] {
+  if (formattedContent === undefined) return undefined;
+  const { format, body, ...more } = formattedContent;
+  if (Object.keys(more).length > 0) return formattedContent;
+  if (format === undefined && body === undefined) return undefined;
+  return format === 'markdown' && body === text ? undefined : formattedContent;
+}
+
+/** What few entries have. Left out where it is not there, so that a plain one stays small. */
+function seldom(fact: EntryReceived): Pick<Entry, 'richContent' | 'attachments' | 'mentions'> {
+  const { attachments = [], mentions = [] } = fact;
+  const richContent = richContentOf(fact);
+  return {
+    ...(richContent !== undefined && { richContent }),
+    ...(attachments.length > 0 && { attachments }),
+    ...(mentions.length > 0 && { mentions }),
+  };
+}
+
 type Content = Pick<
   Entry,
-  'providerThreadId' | 'replyToSourceEntryId' | 'title' | 'text' | 'links' | 'author' | 'metadata'
+  | ('providerThreadId' | 'replyToSourceEntryId' | 'title' | 'text' | 'links' | 'author' | 'metadata')
+  | ('richContent' | 'attachments' | 'mentions')
 >;
 
-/** The entry as this fact shows it, whatever is stored. */
+/** The entry as this fact shows it, whatever is stored; reactions are not its to tell, and stay. */
 export function entryOf(fact: EntryReceived, stored: Entry | undefined, at: number): Entry {
   const content: Content = {
     providerThreadId: fact.providerThreadId ?? null,
@@ -35,6 +56,7 @@ export function entryOf(fact: EntryReceived, stored: Entry | undefined, at: numb
     text: fact.text ?? null,
     links: fact.links ?? [],
     author: fact.author,
+    ...seldom(fact),
     metadata: Object.fromEntries(Object.entries(fact.metadata ?? {}).filter(([, value]) => value !== null)),
   };
   return {
@@ -44,6 +66,9 @@ export function entryOf(fact: EntryReceived, stored: Entry | undefined, at: numb
     providerTime: fact.providerTime ?? null,
     documentId: documentIdOf(fact),
     contentHash: hashOf(content),
+    ...(fact.sentAt !== undefined && { sentAt: fact.sentAt }),
+    ...(stored?.reactions !== undefined && { reactions: stored.reactions }),
+    ...(stored?.rawReactionKeys !== undefined && { rawReactionKeys: stored.rawReactionKeys }),
     firstSeenAt: stored?.firstSeenAt ?? at,
     lastSeenAt: at,
   };
@@ -52,11 +77,17 @@ export function entryOf(fact: EntryReceived, stored: Entry | undefined, at: numb
 /** The hash of what an entry says: of its JSON with all members in the order of their names. */
 function hashOf(content: Content): string {
   const { author, links, metadata, providerThreadId, replyToSourceEntryId, text, title } = content;
+  const { agentUid, displayName, id, kind, principalUid, url } = author;
+  // What is undefined leaves no trace in JSON.
   const inOrder = {
-    author: { displayName: author.displayName, id: author.id, kind: author.kind, url: author.url },
+    attachments: ordered(content.attachments),
+    author: { agentUid, displayName, id, kind, principalUid, url },
     links: links.map((link) => ({ title: link.title, url: link.url })),
+    mentions: ordered(content.mentions),
     metadata: ordered(metadata),
-    ...{ providerThreadId, replyToSourceEntryId, text, title },
+    ...{ providerThreadId, replyToSourceEntryId },
+    richContent: ordered(content.richContent),
+    ...{ text, title },
   };
   return digest(JSON.stringify(inOrder));
 }

@@ -1,18 +1,21 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AcceptedFact, acceptedFacts } from '../../schemas/accepted-fact.ts';
+import { acceptedFacts, FactAccepted } from '../../schemas/accepted-fact.ts';
 import { ActorEvent, actorEvents } from '../../schemas/actor-event.ts';
 import { Channel, channels, Entry, entries } from '../../schemas/mirror.ts';
+import { exampleFact } from '../../schemas/normalized-fact.ts';
 import { messagesOf, normalizedFact, splits } from '../../shared/testing/arbitraries.ts';
 import { type FoldMessage, fold, type Left } from '../../shared/testing/fold.ts';
 import { stage } from './stage.ts';
 
-const settings = { seenRetentionMs: 604_800_000, tombstoneRetentionMs: 86_400_000 };
+const day = 86_400_000;
+const week = 7 * day;
+const settings = { seenRetentionMs: week, tombstoneRetentionMs: day, inputRetentionMs: week };
 
-const accepted: fc.Arbitrary<AcceptedFact> = fc
+const accepted: fc.Arbitrary<FactAccepted> = fc
   .record({ fact: normalizedFact, agentUid: fc.constantFrom('iris', 'otto') })
   .map(({ fact, agentUid }) =>
-    acceptedFacts.value.parse({
+    FactAccepted.parse({
       ...acceptedFacts.example,
       route: { ...acceptedFacts.example.route, agentUid },
       fact,
@@ -20,54 +23,153 @@ const accepted: fc.Arbitrary<AcceptedFact> = fc
   );
 const messages = messagesOf(accepted);
 
+/** All that happens, happens to one entry on one route, and nothing comes twice: so that a lot does happen to it. */
+const oneEntry = messages.map((history) =>
+  history.map((message, number) => {
+    const { signalChannelId, sourceEntryId } = exampleFact;
+    const { route } = acceptedFacts.example;
+    const fact = { ...message.value.fact, signalChannelId, sourceEntryId, sourceEventId: `event-${number}` };
+    return { ...message, value: FactAccepted.parse({ ...message.value, route, fact }) };
+  }),
+);
+
 const endsOf = (left: readonly Left[]) =>
   left.flatMap(({ message, effect }) => {
     if (effect.do === 'emit') return [];
     return [{ message, end: effect.do === 'outcome' ? effect.status : effect.code }];
   });
 
-/** What each message comes to and what the mirror shows, said as plainly as can be: lists, and no rows that expire. */
-function naive(history: readonly FoldMessage<AcceptedFact>[]) {
-  const handledEvents: { route: string; event: string; at: number }[] = [];
-  const removals: { route: string; entry: string; at: number }[] = [];
-  const shown = new Map<string, { text: string | null; title: string | null; time: number | null; seen: number[] }>();
-  const channelTimes = new Map<string, number[]>();
-  const silent: boolean[] = [];
-
-  for (const { value, at } of history) {
-    const { fact } = value;
-    const route = value.route.agentUid;
-    const entry = entries.at(fact).key;
-    const known = handledEvents.some(
-      (one) => one.route === route && one.event === fact.sourceEventId && at - one.at < settings.seenRetentionMs,
-    );
-    const buried = removals.some(
-      (one) => one.route === route && one.entry === entry && at - one.at < settings.tombstoneRetentionMs,
-    );
-    const untyped = fact.type === 'entry_received' && fact.mirrorOnly !== true && fact.actorEventType === undefined;
-    silent.push(known || (fact.type === 'entry_received' && (buried || untyped)));
-    if (silent.at(-1) === true) continue;
-
-    handledEvents.push({ route, event: fact.sourceEventId, at });
-    channelTimes.set(fact.signalChannelId, [...(channelTimes.get(fact.signalChannelId) ?? []), at]);
-    if (fact.type === 'entry_lifecycle') {
-      removals.push({ route, entry, at });
-      shown.delete(entry);
-      continue;
-    }
-    const before = shown.get(entry);
-    const time = fact.providerTime ?? null;
-    if (before !== undefined && before.time !== null && time !== null && time < before.time) continue;
-    shown.set(entry, { text: fact.text ?? null, title: fact.title ?? null, time, seen: [...(before?.seen ?? []), at] });
-  }
-  return { shown, channelTimes, silent };
+interface Shown {
+  readonly text: string | null;
+  readonly title: string | null;
+  readonly time: number | null;
+  readonly first: number;
+  readonly last: number;
 }
 
-test('the mirror shows what a plain reading of the same history shows', () => {
+interface Handled {
+  readonly content: string;
+  readonly time: number | null;
+  readonly type: string | null;
+}
+
+interface Change {
+  readonly action: 'add' | 'remove';
+  readonly time: number | null;
+}
+
+const isBefore = (time: number | null, other: number | null | undefined): boolean =>
+  time !== null && other !== null && other !== undefined && time < other;
+
+/**
+ * What each message comes to, what the mirror shows and what agents are told, said as plainly as can be: lists that are
+ * searched from the start, and no rows that expire.
+ */
+function naive(history: readonly FoldMessage<FactAccepted>[]) {
+  const seen: { route: string; event: string; at: number }[] = [];
+  const removals: { route: string; entry: string; at: number }[] = [];
+  const shown = new Map<string, Shown>();
+  const handled = new Map<string, Handled>();
+  const given = new Map<string, { event: string; at: number }[]>();
+  const reactions = new Map<string, Map<string, Change>>();
+  const reactedAt = new Map<string, number>();
+  const channelTimes = new Map<string, number[]>();
+  const ends: string[] = [];
+  const told: string[] = [];
+
+  const become = ({ value, at }: FoldMessage<FactAccepted>): string => {
+    const { fact } = value;
+    const route = value.route.agentUid;
+    const entry = entries.at({ ...fact, sourceEntryId: fact.sourceEntryId ?? '' }).key;
+    const routed = `${route} ${entry}`;
+    const within = (since: number, retentionMs: number) => at - since < retentionMs;
+    const handle = () => {
+      seen.push({ route, event: fact.sourceEventId, at });
+      channelTimes.set(fact.signalChannelId, [...(channelTimes.get(fact.signalChannelId) ?? []), at]);
+    };
+    const tell = (type: string, inputs: readonly { event: string }[] = []) =>
+      told.push(`${route} ${fact.sourceEventId} ${type} ${inputs.map(({ event }) => event)}`);
+
+    if (seen.some((one) => one.route === route && one.event === fact.sourceEventId && within(one.at, week))) {
+      return 'duplicate';
+    }
+    const inputs = (given.get(routed) ?? []).filter((one) => within(one.at, week));
+    const time = fact.providerTime ?? null;
+    switch (fact.type) {
+      case 'action':
+        handle();
+        tell('signal.action.invoked');
+        return 'accepted';
+      case 'entry_lifecycle':
+        handle();
+        removals.push({ route, entry, at });
+        if (inputs.length > 0) tell('signal.entry.removed', inputs);
+        for (const each of [shown, reactions, reactedAt]) each.delete(entry);
+        for (const each of [handled, given]) each.delete(routed);
+        return 'accepted';
+      case 'reaction': {
+        const before = shown.get(entry);
+        if (before === undefined) return 'ignored_unknown_entry';
+        seen.push({ route, event: fact.sourceEventId, at });
+        const changes = reactions.get(entry) ?? new Map<string, Change>();
+        const pair = `${fact.reactionKey} ${fact.actorKey}`;
+        const isRemembered = within(reactedAt.get(entry) ?? at, week);
+        if (isRemembered && isBefore(time, changes.get(pair)?.time)) return 'mirrored';
+        // Once forgotten, the times of all changes of the entry are.
+        const others = [...changes].map(([key, each]) => [key, isRemembered ? each : { ...each, time: null }] as const);
+        reactions.set(entry, new Map([...others, [pair, { action: fact.action, time }]]));
+        reactedAt.set(entry, at);
+        shown.set(entry, { ...before, last: at });
+        return 'mirrored';
+      }
+      case 'entry_received':
+        break;
+    }
+
+    if (removals.some((one) => one.route === route && one.entry === entry && within(one.at, day))) {
+      return 'dropped_tombstoned';
+    }
+    const type = fact.mirrorOnly === true ? null : fact.actorEventType;
+    if (type === undefined) return 'missing_actor_event_type';
+    handle();
+    const [text, title] = [fact.text ?? null, fact.title ?? null];
+    const before = shown.get(entry);
+    if (!isBefore(time, before?.time)) {
+      shown.set(entry, { text, title, time, first: before?.first ?? at, last: at });
+    }
+    const newest = handled.get(routed);
+    const isOlder = isBefore(time, newest?.time);
+    const revision = { content: `${text} ${title}`, time, type };
+    if (!isOlder) handled.set(routed, revision);
+    if (newest?.content === revision.content && newest.time === time && newest.type === type) return 'duplicate';
+    if (type === null) return 'recorded';
+    if (fact.edited === true && inputs.length > 0) {
+      if (isOlder) return 'duplicate';
+      tell('signal.entry.edited', inputs);
+      given.set(
+        routed,
+        inputs.map((one) => ({ ...one, at })),
+      );
+      return 'accepted';
+    }
+    tell(type);
+    given.set(routed, [...inputs, { event: fact.sourceEventId, at }].slice(-8));
+    return 'accepted';
+  };
+
+  let now = 0;
+  for (const message of history) {
+    now = Math.max(now, message.at);
+    ends.push(become({ ...message, at: now }));
+  }
+  return { shown, reactions, channelTimes, ends, told };
+}
+
+test('the mirror, the ends of facts and what agents are told are those of a plain reading of the same history', () => {
   fc.assert(
-    fc.property(messages, (history) => {
+    fc.property(fc.oneof(messages, oneEntry), (history) => {
       const { rows, left } = fold(stage, history, { settings });
-      const { shown, channelTimes, silent } = naive(history);
+      const { shown, reactions, channelTimes, ends, told } = naive(history);
 
       const mirrored = [...rows].filter(([name]) => name.startsWith('entries:')).map(([, row]) => Entry.parse(row));
       expect(
@@ -77,23 +179,35 @@ test('the mirror shows what a plain reading of the same history shows', () => {
             { text: row.text, title: row.title, time: row.providerTime, first: row.firstSeenAt, last: row.lastSeenAt },
           ]),
         ),
-      ).toStrictEqual(
-        new Map(
-          [...shown]
-            .sort()
-            .map(([key, { seen, ...content }]) => [key, { ...content, first: seen[0], last: seen.at(-1) }]),
-        ),
-      );
+      ).toStrictEqual(new Map([...shown].sort()));
+      for (const row of mirrored) {
+        const changes = [...(reactions.get(entries.at(row).key) ?? [])];
+        const pairs = changes.flatMap(([pair, { action }]) => (action === 'add' ? [pair] : []));
+        const reacted = Object.entries(row.reactions ?? {});
+        expect(reacted.flatMap(([key, actors]) => actors.map((actor) => `${key} ${actor}`)).sort()).toStrictEqual(
+          pairs.sort(),
+        );
+        for (const [, actors] of reacted) expect(actors).toStrictEqual([...new Set(actors)].sort());
+      }
       for (const [id, times] of channelTimes) {
         const row = Channel.parse(rows.get(`channels:${channels.at(id).key}`));
         expect([row.firstSeenAt, row.lastSeenAt]).toStrictEqual([times[0], times.at(-1)]);
       }
-      const quiet = endsOf(left).map(({ end }) => !['accepted', 'recorded'].includes(end));
-      for (const [number, isSilent] of silent.entries()) if (isSilent) expect(quiet[number]).toBe(true);
+      expect(endsOf(left).map(({ end }) => end)).toStrictEqual(ends);
+      expect(eventsOf(left).map(inShort)).toStrictEqual(told);
     }),
-    { numRuns: 300 },
+    { numRuns: 500 },
   );
 });
+
+/** Whose event it is, of which source event, its type, and the earlier events that it speaks of. */
+const inShort = ({ id, type, data }: ActorEvent): string => {
+  const [sourceEvent] = id.split(':', 1);
+  return `${data.session.agentUid} ${sourceEvent} ${type} ${(data.lifecycle?.inputs ?? []).map(({ eventId }) => eventId)}`;
+};
+
+const eventsOf = (left: readonly Left[]): readonly ActorEvent[] =>
+  left.flatMap(({ effect }) => (effect.do === 'emit' ? [ActorEvent.parse(effect.value)] : []));
 
 test('any split of the messages ends in the same rows, events and outcomes', () => {
   fc.assert(
@@ -125,7 +239,9 @@ test('a repeat of a fact changes no row, wakes nobody, and ends as duplicate or 
       for (const { message, end } of endsOf(twice.left)) {
         if (!message.endsWith("'")) continue;
         const first = firstEnds.get(message.slice(0, -1));
-        const wroteNothing = first === 'dropped_tombstoned' || first === 'missing_actor_event_type';
+        const wroteNothing = ['dropped_tombstoned', 'missing_actor_event_type', 'ignored_unknown_entry'].includes(
+          first ?? '',
+        );
         expect(end).toBe(wroteNothing ? first : 'duplicate');
       }
     }),
@@ -136,11 +252,9 @@ test('a route gets at most one event of a source event while it is remembered', 
   fc.assert(
     fc.property(messages, (history) => {
       const { left } = fold(stage, history, { settings: { ...settings, seenRetentionMs: 90 * 86_400_000 } });
-      const names = left.flatMap(({ effect }) => {
-        if (effect.do !== 'emit') return [];
-        const event = ActorEvent.parse(effect.value);
-        return [`${event.data.session.agentUid} ${event.data.session.bindingName} ${event.id}`];
-      });
+      const names = eventsOf(left).map(
+        ({ id, data }) => `${data.session.agentUid} ${data.session.bindingName} ${id.split(':', 1)}`,
+      );
       expect(new Set(names).size).toBe(names.length);
     }),
   );

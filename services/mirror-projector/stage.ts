@@ -1,10 +1,16 @@
 import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { actorEvents } from '../../schemas/actor-event.ts';
-import { defineStage, outcome } from '../../shared/stage/index.ts';
+import { defineStage, type Effect, outcome } from '../../shared/stage/index.ts';
+import { isConversation } from './addressing.ts';
+import { closeDue } from './close-due.ts';
 import { config } from './config.ts';
+import { foldReaction } from './fold-reaction.ts';
+import { invokeAction } from './invoke-action.ts';
+import { unlessLooping } from './loop-guard.ts';
 import { metrics } from './metrics.ts';
-import { placesOf } from './places.ts';
+import { actionPlaces, entryPlaces, messagePlaces, placesOf, reactionPlaces, removalPlaces } from './places.ts';
 import { receiveEntry } from './receive-entry.ts';
+import { type Received, receiveMessage, showEntry } from './receive-message.ts';
 import { removeEntry } from './remove-entry.ts';
 
 export const stage = defineStage({
@@ -16,14 +22,37 @@ export const stage = defineStage({
   metrics,
   reads: placesOf,
 
-  decide(view, { value: { route, fact }, at }, settings) {
+  decide(view, message, settings) {
+    const { value: accepted, at } = message;
+    if (accepted.type === 'batch.due') return closeDue({ view, due: accepted, at });
+    const { route, fact } = accepted;
+    if (accepted.type === 'entry.addressed') {
+      return showEntry({ view, places: messagePlaces(route, accepted.fact), fact: accepted.fact, message });
+    }
     if (view.seen !== undefined) return [outcome('duplicate', { reason: 'same_event' })];
-    const places = placesOf({ route, fact });
     switch (fact.type) {
       case 'entry_received':
-        return receiveEntry({ view, places, route, fact, at, settings });
+        return unlessLooping(
+          { pair: view.pair, route, fact, at, settings },
+          {
+            wake: () => receive({ view, route, fact, message, settings }),
+            record: () => receive({ view, route, fact: { ...fact, mirrorOnly: true }, message, settings }),
+          },
+        );
       case 'entry_lifecycle':
-        return removeEntry({ view, places, fact, at, settings });
+        return removeEntry({ view, places: removalPlaces(route, fact), route, fact, at, settings });
+      case 'reaction':
+        return foldReaction({ view, places: reactionPlaces(route, fact), fact, at, settings });
+      case 'action':
+        return invokeAction({ view, places: actionPlaces(route, fact), route, fact, at, settings });
     }
   },
 });
+
+/** An entry: a message waits with others where its channel is a conversation. */
+const receive = (received: Omit<Received, 'places'>): readonly Effect[] => {
+  const { route, fact, message } = received;
+  return isConversation(fact)
+    ? receiveMessage({ ...received, places: messagePlaces(route, fact) })
+    : receiveEntry({ ...received, places: entryPlaces(route, fact), at: message.at });
+};

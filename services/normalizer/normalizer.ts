@@ -7,6 +7,7 @@ import { BusError } from '../../shared/errors.ts';
 import { type AnyProvider, issuesOf, type Normalization, type ProviderFact, readBody } from '../../shared/provider.ts';
 import { safeParse } from '../../shared/safe-parse.ts';
 import { defineStage, type Effect, emit, type Message, outcome, reject } from '../../shared/stage/index.ts';
+import { unreachableAttachment } from './attachments.ts';
 import { bodyText } from './body.ts';
 import { config } from './config.ts';
 import { metrics } from './metrics.ts';
@@ -93,6 +94,8 @@ function emitFacts(
       receivedAt,
     });
     if (!whole.success) return [invalid(issuesOf(whole.error))];
+    const place = unreachableAttachment(whole.data);
+    if (place !== undefined) return [reject('attachment_not_materialized', { fact: number, attachment: place })];
     effects.push(emit(normalizedFacts, whole.data, String(number)));
   }
   return effects;

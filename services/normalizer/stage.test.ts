@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Connection, connections } from '../../schemas/connection.ts';
-import { exampleFact, NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
+import { Attachment, exampleFact, NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { type RawProviderFact, rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
 import { type AnyProvider, defineProvider, issuesOf } from '../../shared/provider.ts';
 import { secret } from '../../shared/secret.ts';
@@ -17,7 +17,7 @@ import { stage as realStage } from './stage.ts';
 const Examples = z.array(z.object({ name: z.string(), examples: z.array(z.unknown()) }));
 const examples = Examples.parse(createRequire(import.meta.url)('@octokit/webhooks-examples'));
 
-const Body = z.object({ entries: z.array(z.string()) });
+const Body = z.object({ entries: z.array(z.string()), attachments: z.array(Attachment).optional() });
 const config = z.strictObject({ prefix: z.string(), token: secret() });
 
 /** Says one entry for each text of its body; `quiet` events concern nobody. */
@@ -41,6 +41,7 @@ const chat = defineProvider<z.infer<typeof config>>({
       text: `${text} ${number} of ${eventId} with ${typeof token}`,
       author: { id: text, kind: 'user' as const },
       actorEventType: 'chat.said',
+      ...(parsed.data.attachments !== undefined && { attachments: parsed.data.attachments }),
     }));
     return { type: 'facts', facts };
   },
@@ -178,6 +179,18 @@ describe('refusals', () => {
     given({ connections: [connection] })
       .when(rawOf({ body: '{"entries":["mei",""]}' }))
       .then(reject('payload-invalid', { issues: 'author.id: too_small' }));
+  });
+
+  test('5: all facts of a delivery when one has a file that nobody could find later', () => {
+    const said = (...attachments: readonly object[]) =>
+      given({ connections: [connection] }).when(rawOf({ body: JSON.stringify({ entries: ['mei'], attachments }) }));
+    for (const lost of [{ hostFile: 'chart.png' }, { name: 'chart.png' }, { providerRef: ' ' }]) {
+      said({ providerRef: 'f:9' }, lost).then(reject('attachment_not_materialized', { fact: 0, attachment: 1 }));
+    }
+    for (const found of ['providerRef', 'providerFileId', 'providerUri', 'blobRef', 'storageRef', 'filePath']) {
+      const attachments = [{ [found]: 'f:9', name: 'chart.png' }];
+      expect(said(...attachments).effects()).toMatchObject([{ do: 'emit', value: { attachments } }]);
+    }
   });
 
   test('a delivery of more facts than are taken', () => {

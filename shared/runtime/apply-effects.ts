@@ -130,11 +130,11 @@ export function applyEffects(scope: Scope, effects: readonly Effect[]): MessageC
   const decided = (
     status: Decision['status'],
     name: string,
-    more: { readonly reason?: string; readonly about?: About },
+    more: { readonly reason?: string; readonly about?: About; readonly rootId?: string },
   ): void => {
     if (silent) return;
     const decision: Decision = {
-      rootId: message.rootId,
+      rootId: more.rootId ?? message.rootId,
       stage: stage.name,
       status,
       ...(more.reason !== undefined && { reason: more.reason.slice(0, maxReason) }),

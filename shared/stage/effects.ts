@@ -62,12 +62,13 @@ export interface Call {
   readonly answer: (answer: CallAnswer) => unknown;
 }
 
-/** The end of a fact's way here: a record on `decisions`. */
+/** The end of a fact's way here: a record on `decisions`. `rootId` where it is not the message's own fact that ends. */
 export interface Outcome {
   readonly do: 'outcome';
   readonly status: OutcomeStatus;
   readonly reason?: string;
   readonly about?: About;
+  readonly rootId?: string;
 }
 
 /**
@@ -121,7 +122,7 @@ export const call = (request: CallRequest, answer: (answer: CallAnswer) => unkno
 /** The end of a fact's way here. */
 export const outcome = (
   status: OutcomeStatus,
-  more: { readonly reason?: string; readonly about?: About } = {},
+  more: { readonly reason?: string; readonly about?: About; readonly rootId?: string } = {},
 ): Outcome => ({ do: 'outcome', status, ...more });
 
 /** To the dead letters. */

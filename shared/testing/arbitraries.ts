@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { type Binding, bindings } from '../../schemas/binding.ts';
-import { EntryLifecycle, EntryReceived, exampleFact, type NormalizedFact } from '../../schemas/normalized-fact.ts';
+import {
+  Action,
+  EntryLifecycle,
+  EntryReceived,
+  exampleFact,
+  type NormalizedFact,
+  Reaction,
+} from '../../schemas/normalized-fact.ts';
 
 /** Ids of a small world, so that facts meet: the same channels, entries, events and instants come again and again. */
 const channel = fc.constantFrom('github:octo/repo#1', 'github:octo/repo#2');
@@ -43,6 +50,7 @@ export const entryReceived: fc.Arbitrary<EntryReceived> = fc
       title: fc.constantFrom('Title', undefined),
       actorEventType: fc.constantFrom('github.issue_comment.created', 'github.issue_comment.edited', undefined),
       mirrorOnly: fc.constantFrom(true, undefined, undefined),
+      edited: fc.constantFrom(true, undefined),
     }),
   )
   .map(([about, content]) => EntryReceived.parse(withoutUndefined({ ...exampleFact, ...about, ...content })));
@@ -61,10 +69,36 @@ export const entryLifecycle: fc.Arbitrary<EntryLifecycle> = known.map((about) =>
   ),
 );
 
+const ofExample = {
+  connectionId: exampleFact.connectionId,
+  provider: exampleFact.provider,
+  receivedAt: exampleFact.receivedAt,
+};
+
+/** A reaction to an entry of a small world, put there or taken away. */
+export const reaction: fc.Arbitrary<Reaction> = fc
+  .tuple(
+    known,
+    fc.record({
+      reactionKey: fc.constantFrom('eyes', '+1'),
+      rawReactionKey: fc.constantFrom(':eyes:', undefined),
+      actorKey: fc.constantFrom('mei', 'jonas'),
+      action: fc.constantFrom('add', 'remove'),
+    }),
+  )
+  .map(([about, change]) => Reaction.parse(withoutUndefined({ ...ofExample, ...about, ...change, type: 'reaction' })));
+
+/** A click in a small world. */
+export const action: fc.Arbitrary<Action> = known.map((about) =>
+  Action.parse(withoutUndefined({ ...ofExample, ...about, type: 'action', actionId: 'approve', action: { value: 1 } })),
+);
+
 /** A fact of a small world. */
 export const normalizedFact: fc.Arbitrary<NormalizedFact> = fc.oneof(
-  { weight: 4, arbitrary: entryReceived },
-  { weight: 1, arbitrary: entryLifecycle },
+  { weight: 6, arbitrary: entryReceived },
+  { weight: 2, arbitrary: entryLifecycle },
+  { weight: 3, arbitrary: reaction },
+  { weight: 1, arbitrary: action },
 );
 
 /** Bindings of a small world: of the example's connection and of another, sound and broken. */

@@ -147,5 +147,6 @@ export function tellsOfComment(raw: RawFact): Readonly<Partial<Fact>> | string {
     text: comment.body,
     providerTime: Date.parse(comment.updated_at),
     actorEventType: `github.issue_comment.${action}`,
+    ...(action === 'edited' && { edited: true }),
   };
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { AcceptedFact, acceptedFacts as topic } from '../../schemas/accepted-fact.ts';
+import { FactAccepted, acceptedFacts as topic } from '../../schemas/accepted-fact.ts';
 import { acceptedFacts, freeNumbers, spread, steadyNumbers, timeOf, written } from './facts.ts';
 
 test('a load holds accepted facts under the key of their topic: entries, edits, removals and events told again', () => {
   const records = [...acceptedFacts('m', 200)];
-  const facts = records.map(({ fact }) => AcceptedFact.parse(fact));
+  const facts = records.map(({ fact }) => FactAccepted.parse(fact));
   expect(facts.map((fact) => topic.key(fact))).toEqual(records.map(({ key }) => key));
   const events = facts.map(({ fact }) => fact.sourceEventId);
   // Of ten cycles the first two have nothing to speak of again.
@@ -14,7 +14,7 @@ test('a load holds accepted facts under the key of their topic: entries, edits, 
 });
 
 test('the entries that readers watch are written once by the load', () => {
-  const records = [...acceptedFacts('m', 400)].map(({ fact }) => AcceptedFact.parse(fact).fact.sourceEntryId);
+  const records = [...acceptedFacts('m', 400)].map(({ fact }) => FactAccepted.parse(fact).fact.sourceEntryId);
   for (const number of [steadyNumbers, freeNumbers]) {
     const numbers = spread(number, { count: 400, wanted: 7 });
     expect(numbers).toHaveLength(7);
@@ -26,7 +26,7 @@ test('the entries that readers watch are written once by the load', () => {
 });
 
 test('a later revision has a later time', () => {
-  const { fact } = AcceptedFact.parse(written('m', 9, 3).fact);
+  const { fact } = FactAccepted.parse(written('m', 9, 3).fact);
   expect(fact.providerTime).toBe(timeOf(9, 3));
   expect(timeOf(9, 3)).toBeGreaterThan(timeOf(9, 2));
 });

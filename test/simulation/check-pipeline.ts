@@ -1,8 +1,10 @@
+import { actorEvents, sessionKey } from '../../schemas/actor-event.ts';
 import { bindings } from '../../schemas/binding.ts';
 import { connections } from '../../schemas/connection.ts';
 import type { Topic } from '../../schemas/define.ts';
 import { partitionOf } from '../../shared/partition.ts';
 import type { IncomingRecord } from '../../shared/runtime/bus.ts';
+import { effectId } from '../../shared/runtime/header.ts';
 import type { Simulation } from '../../shared/runtime/memory/simulation.ts';
 import type { AnyStage } from '../../shared/stage/stage.ts';
 import { type FoldMessage, fold, type Left } from '../../shared/testing/fold.ts';
@@ -12,33 +14,38 @@ interface ReadRecord {
   readonly record: IncomingRecord;
   readonly from: string | undefined;
   readonly rootId: string | undefined;
+  /** The id that its stage sees, where a stage made the record. */
+  readonly id: string | undefined;
+  readonly isTimer: boolean;
   readonly value: unknown;
 }
 
 const frameBytes = 5;
 
 /** The header's own fields, read without the runtime. */
-const headerOf = (record: IncomingRecord): { readonly from?: string; readonly rootId?: string } => {
-  if (record.header === undefined) return {};
-  const [, root = '', , ...fields] = record.header.split(' ').map(decodeURIComponent);
-  const from = fields.find((field) => field.startsWith('f='))?.slice(2);
-  return { rootId: root, ...(from !== undefined && { from }) };
-};
+function headerOf(record: IncomingRecord): Pick<ReadRecord, 'from' | 'rootId' | 'id' | 'isTimer'> {
+  const [, rootId, cause, ...fields] = (record.header ?? '').split(' ').map(decodeURIComponent);
+  const field = (name: string) => fields.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
+  const [from, timer] = [field('f'), field('ti')];
+  const effect = from?.split('/').slice(3).join('/');
+  const made = effect === undefined ? undefined : effectId(cause ?? '', effect);
+  return { from, rootId, id: timer ?? made, isTimer: timer !== undefined };
+}
 
 const read = (record: IncomingRecord): ReadRecord => {
-  const { from, rootId } = headerOf(record);
   const text = record.value?.toString('utf8', frameBytes) ?? '';
   const framed = record.value?.[0] === 0;
-  return { record, from, rootId, value: framed ? JSON.parse(text) : undefined };
+  return { record, ...headerOf(record), value: framed ? JSON.parse(text) : undefined };
 };
 
-/** Records whose origin did not come up before in their partition: what a reader who drops repeats sees. */
+/** Records whose origin or timer did not come up before in their partition: what a reader who drops repeats sees. */
 function firstAppearances(records: readonly IncomingRecord[]): readonly ReadRecord[] {
   const seen = new Set<string>();
-  return records.map(read).filter(({ from }) => {
-    if (from === undefined) return true;
-    if (seen.has(from)) return false;
-    seen.add(from);
+  return records.map(read).filter(({ from, id, isTimer }) => {
+    const origin = isTimer ? id : from;
+    if (origin === undefined) return true;
+    if (seen.has(origin)) return false;
+    seen.add(origin);
     return true;
   });
 }
@@ -64,7 +71,17 @@ const asJson = (value: unknown): string =>
  * order of first appearances. Answers what is wrong, nothing when all is right.
  */
 export function checkPipeline(simulation: Simulation): readonly string[] {
-  return pipeline.flatMap((stage) => checkStage(simulation, stage));
+  return [...pipeline.flatMap((stage) => checkStage(simulation, stage)), ...toldTwice(simulation)];
+}
+
+/** A provider event that is delivered again is known, whoever died, moved or was rebuilt meanwhile: no agent is told twice. */
+function toldTwice(simulation: Simulation): readonly string[] {
+  const events = simulation.records(actorEvents.name).flatMap(firstAppearances);
+  const names = events.map(({ value }) => {
+    const { id, data } = actorEvents.value.parse(value);
+    return `${data.session.bindingName} ${sessionKey(data.session)} ${id}`;
+  });
+  return names.filter((name, index) => names.indexOf(name) < index).map((name) => `${name} was told twice`);
 }
 
 function checkStage(simulation: Simulation, stage: AnyStage): readonly string[] {
@@ -96,10 +113,13 @@ function checkStage(simulation: Simulation, stage: AnyStage): readonly string[] 
           value: parsed.data,
           at: each.record.at,
           ...(each.rootId !== undefined && { rootId: each.rootId }),
+          ...(each.id !== undefined && { messageId: each.id }),
+          isTimer: each.isTimer,
         });
       } else poison.set(id, { do: 'reject', code: 'frame-invalid', details: {} });
     }
-    const folded = fold(stage, messages, { tables: tablesOf(stage) });
+    const folded = fold(stage, messages, { tables: tablesOf(stage), timers: 'given' });
+    if (folded.timers.size > 0) wrong.push(`${stage.name}/${partition}: ${folded.timers.size} timers did not fire`);
     const { inUse } = simulation.generations({ stage: stage.name, partition });
     const rows = new Map(
       [...simulation.rows({ stage: stage.name, partition, generation: inUse })].map(([name, json]) => [
@@ -119,12 +139,14 @@ function checkStage(simulation: Simulation, stage: AnyStage): readonly string[] 
 
     const lefts = new Map<string, Left['effect'][]>();
     for (const { message, effect } of folded.left) lefts.set(message, [...(lefts.get(message) ?? []), effect]);
-    for (const { record, value, rootId } of firsts) {
-      const bad = poison.get(`${record.offset}`);
+    for (const each of firsts) {
+      const { record, value, rootId } = each;
+      const id = `${each.record.offset}`;
+      const bad = poison.get(id);
       const own = value === undefined ? undefined : input.id?.(value);
       const root = rootId ?? own ?? `${input.name}/${partition}/${record.offset}`;
       const key = record.key?.toString('utf8') ?? '';
-      for (const effect of bad === undefined ? (lefts.get(`${record.offset}`) ?? []) : [bad]) {
+      for (const effect of bad === undefined ? (lefts.get(id) ?? []) : [bad]) {
         for (const { topic, laneKey, text } of recordsOf(effect, root, key)) {
           const lane = `${partition} to ${topic}/${partitionOf(laneKey, partitions)}`;
           expectedLanes.set(lane, [...(expectedLanes.get(lane) ?? []), text]);
@@ -164,8 +186,10 @@ function recordsOf(
           text: asJson(effect.topic.value.parse(effect.value)),
         },
       ];
-    case 'outcome':
-      return [{ topic: 'decisions', laneKey: root, text: asJson([effect.status, effect.reason, root]) }];
+    case 'outcome': {
+      const ended = effect.rootId ?? root;
+      return [{ topic: 'decisions', laneKey: ended, text: asJson([effect.status, effect.reason, ended]) }];
+    }
     case 'reject':
       return [
         { topic: 'dead-letters', laneKey: key, text: asJson([effect.code, root]) },

@@ -26,8 +26,16 @@ describe.runIf(single === undefined)('the pipeline', () => {
   });
 
   test('survives the death of all processes at any single step', async () => {
-    const steps = (await runPipeline(calm)).steps();
+    const run = await runPipeline(calm);
+    const steps = run.steps();
     expect(steps).toBeGreaterThan(300);
+    // Among them are all those between a timer that is due and one that has fired.
+    expect(
+      run
+        .records('accepted-facts')
+        .flat()
+        .filter(({ header = '' }) => header.includes(' ti=')).length,
+    ).toBeGreaterThan(0);
     const { done, wrong } = await runSeeds({ scenario: 'deaths', seeds: steps });
     expect({ done, wrong }).toEqual({ done: steps, wrong: [] });
   });

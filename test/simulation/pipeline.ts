@@ -39,25 +39,65 @@ const scripted = defineProvider({
   },
 });
 
+/** The channel in which people talk, so that what they say waits in batches; the others hold issues. */
+const chat = 'scripted:chat';
+const channels = ['scripted:c0', 'scripted:c1', 'scripted:c2', chat, chat] as const;
+
+/** Windows that close within a run, so that its timers fire among everything else that happens. */
+const windows = { addressedMs: 120, neutralMs: 60, ambientMs: 90, ambientMostMs: 300 };
+
 const Script = z.array(
-  z.object({ channel: SignalChannelId, entry: SourceEntryId, removed: z.boolean(), text: z.string(), time: z.int() }),
+  z.object({
+    channel: SignalChannelId,
+    entry: SourceEntryId,
+    kind: z.enum(['written', 'edited', 'removed', 'reacted', 'clicked']),
+    text: z.string(),
+    time: z.int(),
+  }),
 );
 type Script = z.infer<typeof Script>;
 
-const factOf = ({ channel, entry, removed, text, time }: Script[number]): ProviderFact => {
+const factOf = ({ channel, entry, kind, text, time }: Script[number]): ProviderFact => {
+  const isChat = channel === chat;
   const about = {
     signalChannelId: channel,
     sourceEntryId: entry,
-    channel: { kind: 'issue', name: `${channel} ${text}` },
+    channel: { kind: isChat ? 'im_group' : 'issue', name: `${channel} ${text}` },
   } as const;
-  if (removed) return { type: 'entry_lifecycle', lifecycleKind: 'removed', ...about };
+  switch (kind) {
+    case 'removed':
+      return { type: 'entry_lifecycle', lifecycleKind: 'removed', ...about };
+    case 'reacted':
+      return {
+        type: 'reaction',
+        ...about,
+        reactionKey: 'eyes',
+        actorKey: text,
+        action: time % 2 === 0 ? 'add' : 'remove',
+        providerTime: time,
+      };
+    case 'clicked':
+      return { type: 'action', ...about, actionId: 'approve', action: { text } };
+    case 'written':
+    case 'edited':
+      return {
+        type: 'entry_received',
+        ...about,
+        providerTime: time,
+        text,
+        ...(isChat ? talk(text) : { author: { id: 'mei', kind: 'user' }, actorEventType: 'scripted.entry' }),
+        ...(kind === 'edited' && { edited: true }),
+      };
+  }
+};
+
+/** A message of a conversation: of one of two people, and to the agent or to nobody. */
+const talk = (text: string) => {
+  const number = Number(text.at(-1));
   return {
-    type: 'entry_received',
-    ...about,
-    providerTime: time,
-    text,
-    author: { id: 'mei', kind: 'user' },
-    actorEventType: 'scripted.entry',
+    author: { id: number % 2 === 0 ? 'mei' : 'jonas', kind: 'user' as const },
+    explicit: number < 2,
+    ...(number === 4 && { replyToSourceEntryId: SourceEntryId.parse('e0') }),
   };
 };
 
@@ -83,8 +123,10 @@ const bindingOf = (name: string, more: Partial<Binding>): Binding =>
   });
 
 export const routes: readonly Binding[] = [
-  bindingOf('all', {}),
+  bindingOf('all', { unaddressedGroupMessagePolicy: 'may_intervene', windows }),
   bindingOf('even', {
+    unaddressedGroupMessagePolicy: 'ignore',
+    windows,
     filters: {
       cel: "signal.kind != 'entry_received' || signal.entry.text.endsWith('0') || signal.entry.text.endsWith('2')",
     },
@@ -204,13 +246,19 @@ export async function runPipeline(run: PipelineRun): Promise<PipelineSimulation>
   return { ...simulation, steps: () => steps };
 }
 
+const kinds = [
+  ...(['written', 'written', 'written', 'written', 'written'] as const),
+  ...(['edited', 'edited', 'removed', 'reacted', 'reacted', 'clicked'] as const),
+];
+
 /** The next raw fact: few channels and entries, so that edits, repeats, removals and late arrivals all meet. */
 function scriptedFact(index: number, pick: (count: number) => number): RawProviderFact {
-  const channel = `scripted:c${pick(3)}`;
+  const anyChannel = (): string => channels[pick(channels.length)] ?? chat;
+  const channel = anyChannel();
   const script: readonly z.input<typeof Script.element>[] = Array.from({ length: 1 + pick(2) }, () => ({
-    channel: pick(5) === 0 ? `scripted:c${pick(3)}` : channel,
+    channel: pick(5) === 0 ? anyChannel() : channel,
     entry: `e${pick(3)}`,
-    removed: pick(6) === 0,
+    kind: kinds[pick(kinds.length)] ?? 'written',
     text: `text ${pick(5)}`,
     time: 1_000 + pick(4),
   }));

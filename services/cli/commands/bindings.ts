@@ -45,6 +45,10 @@ const put = defineCommand({
     policy: UnaddressedGroupMessagePolicy.default('record_only').describe(
       'What a group message does that addresses nobody.',
     ),
+    editedEvents: z
+      .boolean()
+      .default(true)
+      .describe('Tell an edit of what the agent has as an event of its own type, and not as signal.entry.edited.'),
     disabled: z.boolean().default(false).describe('Keep the rule and let nothing pass.'),
   }),
   positional: ['agent', 'name'],
@@ -63,6 +67,7 @@ const put = defineCommand({
       connectionId: connection.id,
       filters: options.filter === undefined ? {} : { cel: options.filter },
       unaddressedGroupMessagePolicy: options.policy,
+      ...(!options.editedEvents && { entryEditedEvents: false }),
       enabled: !options.disabled,
       unavailableReason: null,
       updatedAt: context.clock.now(),
@@ -157,6 +162,7 @@ function details(binding: Binding, page: Page): string {
       ['connection', `${binding.connectionId} (${binding.adapter})`],
       ['filter', binding.filters.cel ?? 'everything passes'],
       ['policy', binding.unaddressedGroupMessagePolicy],
+      ['edits', binding.entryEditedEvents === false ? 'events of their own type' : 'signal.entry.edited'],
       ['changed', `${instant(binding.updatedAt)} (${ago(binding.updatedAt, page.now)})`],
     ],
     page.style,

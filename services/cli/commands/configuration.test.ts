@@ -95,6 +95,7 @@ test('a binding needs its connection, and its names are tidied', async () => {
       'connection  octo (github)',
       'filter      everything passes',
       'policy      ignore',
+      'edits       signal.entry.edited',
       'changed     NOW (just now)',
     ].join('\n'),
   );
@@ -116,6 +117,15 @@ test('a filter that is no CEL is refused when it is saved', async () => {
   expect(notes).toContain('input-invalid');
   expect(notes).toContain('--filter');
   expect(await world.json('bindings', 'list')).toEqual([]);
+});
+
+test('a binding has edits told as edits, unless it is put otherwise', async () => {
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  await world.run('bindings', 'put', 'iris', 'desk', '--connection', 'octo', '--no-edited-events');
+  expect(await world.json('bindings', 'show', 'iris', 'desk')).toMatchObject({ entryEditedEvents: false });
+  expect((await world.run('bindings', 'show', 'iris', 'desk')).out).toMatch(/edits +events of their own type/);
+  await world.run('bindings', 'put', 'iris', 'desk', '--connection', 'octo');
+  expect(await world.json('bindings', 'show', 'iris', 'desk')).not.toHaveProperty('entryEditedEvents');
 });
 
 test('bindings are listed by agent and name, replaced whole and deleted', async () => {

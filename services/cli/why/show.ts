@@ -13,8 +13,8 @@ interface Line {
   readonly more: string;
 }
 
-const good: readonly OutcomeStatus[] = ['accepted', 'recorded', 'answered_handshake'];
-const bad: readonly OutcomeStatus[] = ['dead_letter', 'binding_unavailable'];
+const good: readonly OutcomeStatus[] = ['accepted', 'handed_over', 'recorded', 'answered_handshake'];
+const bad: readonly OutcomeStatus[] = ['dead_letter', 'loop_guard', 'binding_unavailable'];
 
 /** Journeys for people, the newest last. */
 export const showJourneys = (journeys: readonly JourneyReport[], page: Page): string =>

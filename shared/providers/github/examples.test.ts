@@ -43,9 +43,11 @@ function outcomeOf(example: (typeof examples)[number]): string {
     expect(identity?.signalChannelId).toBe(fact.signalChannelId);
   }
   return normalization.facts
-    .map((fact) =>
-      fact.type === 'entry_received' ? fact.actorEventType : `${fact.sourceEntryId.split(':')[0]} removed`,
-    )
+    .map((fact) => {
+      if (fact.type === 'entry_received') return fact.actorEventType;
+      const [kind] = fact.sourceEntryId?.split(':') ?? [];
+      return `${kind} ${fact.type === 'entry_lifecycle' ? fact.lifecycleKind : fact.type}`;
+    })
     .join();
 }
 
@@ -54,6 +56,7 @@ test('every example that GitHub publishes ends as facts or ignored, in these num
   for (const outcome of examples.map(outcomeOf)) counts[outcome] = (counts[outcome] ?? 0) + 1;
   expect(examples).toHaveLength(329);
   expect(counts).toEqual({
+    'check_run action': 1,
     'discussion_comment removed': 1,
     'github.discussion_comment.created': 2,
     'github.discussion_comment.edited': 1,
@@ -65,7 +68,7 @@ test('every example that GitHub publishes ends as facts or ignored, in these num
     'github.pull_request_review.submitted': 3,
     'github.pull_request_review_comment.created': 3,
     'github.pull_request_review_comment.edited': 1,
-    ignored: 296,
+    ignored: 295,
     'issue removed': 1,
     'issue_comment removed': 2,
     'pull_request_review_comment removed': 1,

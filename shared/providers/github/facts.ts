@@ -8,6 +8,9 @@ import { type Envelope, type User, Whereabouts } from './payload.ts';
 export const channelId = (repository: string, number: number, kind: Reading['channelKind']): SignalChannelId =>
   SignalChannelId.parse(`github:${repository}${kind === 'discussion' ? '/discussions/' : '#'}${number}`);
 
+/** The channel of what belongs to a repository as a whole. No name of one holds the signs that the others have. */
+export const repositoryChannel = (repository: string): SignalChannelId => SignalChannelId.parse(`github:${repository}`);
+
 /** The channel that any event's body names, whatever the event: it orders what happens there. */
 export function channelOf(body: unknown): SignalChannelId | undefined {
   const { data } = Whereabouts.safeParse(body);
@@ -15,7 +18,8 @@ export function channelOf(body: unknown): SignalChannelId | undefined {
   const name = data.repository.full_name;
   if (data.discussion) return channelId(name, data.discussion.number, 'discussion');
   const numbered = data.pull_request ?? data.issue;
-  return numbered ? channelId(name, numbered.number, 'issue') : undefined;
+  if (numbered) return channelId(name, numbered.number, 'issue');
+  return data.requested_action ? repositoryChannel(name) : undefined;
 }
 
 const authorKinds: ReadonlyMap<string, Author['kind']> = new Map([
@@ -23,7 +27,8 @@ const authorKinds: ReadonlyMap<string, Author['kind']> = new Map([
   ['Bot', 'bot'],
 ]);
 
-const authorOf = (user: User): Author => ({
+/** An account as an author. */
+export const authorOf = (user: User): Author => ({
   id: String(user.id),
   displayName: user.login,
   kind: authorKinds.get(user.type ?? '') ?? 'unknown',
@@ -44,7 +49,7 @@ function channelFacts({ repository }: Envelope, { channelKind, subject }: Readin
     // Of a channel, not of an entry: of all that a pull request holds only review comments can be replied to one by one.
     replyMode: channelKind === 'discussion' ? 'entry' : 'channel',
     name: `${repository.full_name}#${subject.number} ${subject.title}`.slice(0, 1_000),
-    ...stated({ visibility: repository.visibility ?? visibilityOf(repository.private) }),
+    ...stated({ visibility: visibilityIn(repository) }),
     metadata: {
       githubKind: channelKind,
       repository: repository.full_name,
@@ -54,8 +59,9 @@ function channelFacts({ repository }: Envelope, { channelKind, subject }: Readin
   };
 }
 
-const visibilityOf = (isPrivate: boolean | null | undefined) =>
-  isPrivate === true ? 'private' : isPrivate === false ? 'public' : undefined;
+/** Who can see a repository; older bodies only say whether it is private. */
+export const visibilityIn = ({ visibility, private: isPrivate }: Envelope['repository']) =>
+  visibility ?? (isPrivate === true ? 'private' : isPrivate === false ? 'public' : undefined);
 
 /** The fact that an event tells: its entry was written, or is gone. */
 export function factOf(told: {
@@ -95,6 +101,7 @@ export function factOf(told: {
     ...about,
     author,
     actorEventType: `github.${entryKind}.${action}`,
+    ...(action === 'edited' && { edited: true }),
     ...stated({
       replyToSourceEntryId: isReply(reading) ? SourceEntryId.parse(`${entryKind}:${threadRoot}`) : undefined,
       title: reading.title,

@@ -45,6 +45,10 @@ function anchoredIn({ handshake, normalization }: ReturnType<typeof outcomeOf>) 
     threadId: fact.providerThreadId,
   };
   if (fact.type === 'entry_lifecycle') return { ...about, fact: 'entry_removed', actorId: fact.actor?.id };
+  if (fact.type === 'action') {
+    return { ...about, fact: fact.type, actionId: fact.actionId, authorLogin: fact.actor?.displayName };
+  }
+  if (fact.type === 'reaction') return { ...about, fact: fact.type };
   return {
     ...about,
     fact: 'entry',
@@ -62,7 +66,7 @@ function anchoredIn({ handshake, normalization }: ReturnType<typeof outcomeOf>) 
 /** The anchors as this provider tells them: an instant as a number, and no content of what is gone. */
 function expectedOf({ anchors }: ProviderFixture) {
   const { fact, revision, kind, changed, why, dedupFrom, ...named } = anchors;
-  if (fact === 'none' || fact === 'action') return { fact: 'none' };
+  if (fact === 'none') return { fact: 'none' };
   if (fact === 'control') return { fact, respond: named.respond };
   const { channelId, channelKind, entryId, actorId } = named;
   if (fact === 'entry_removed') return { fact, channelId, channelKind, entryId, actorId: actorId ?? named.authorId };

@@ -5,10 +5,11 @@ import { hmac, isEqual } from '../../signature.ts';
 import { events } from './events.ts';
 import { channelOf, factOf } from './facts.ts';
 import { Envelope } from './payload.ts';
+import { requestedAction } from './requested-action.ts';
 
 const config = z.strictObject({ webhookSecret: secret().describe('The secret of the webhook at GitHub.') });
 
-/** GitHub: issues, pull requests, reviews, discussions and their comments, in. */
+/** GitHub: issues, pull requests, reviews, discussions and their comments, and clicks on check runs, in. */
 export const provider = defineProvider<z.infer<typeof config>>({
   name: 'github',
   title: 'GitHub',
@@ -65,14 +66,16 @@ function normalize({ event, body }: ProviderEvent): Normalization {
   const ignored = { type: 'ignored', reason: action === undefined ? event : `${event}.${action}` } as const;
 
   const reader = events.get(event);
-  if (reader === undefined) return ignored;
+  const isClick = event === 'check_run' && action === 'requested_action';
+  if (reader === undefined && !isClick) return ignored;
   if (action === undefined) return { type: 'invalid', issues: ['action: invalid_format'] };
-  if (!reader.actions.includes(action)) return ignored;
+  if (reader !== undefined && !reader.actions.includes(action)) return ignored;
 
   const envelope = Envelope.safeParse(body);
   if (!envelope.success) return { type: 'invalid', issues: issuesOf(envelope.error) };
   if (action === 'edited' && isBesideText(envelope.data.changes)) return ignored;
 
+  if (reader === undefined) return requestedAction(body, envelope.data);
   const read = reader.read(body);
   if (!read.ok) return { type: 'invalid', issues: read.issues };
   return { type: 'facts', facts: [factOf({ action, envelope: envelope.data, reading: read.reading })] };

@@ -38,7 +38,7 @@ describe('what is ignored', () => {
     ['push', {}, 'push'],
     ['star', { action: 'created' }, 'star.created'],
     ['star', { action: 'Not an action!' }, 'star'],
-    ['check_run', { action: 'requested_action' }, 'check_run.requested_action'],
+    ['check_run', { action: 'created' }, 'check_run.created'],
     ['issues', { action: 'transferred' }, 'issues.transferred'],
     ['issues', { action: 'labeled' }, 'issues.labeled'],
     ['pull_request', { action: 'synchronize' }, 'pull_request.synchronize'],
@@ -66,6 +66,12 @@ describe('what is invalid', () => {
       'issue_comment',
       { ...commented, comment: { id: 'x', body: 5, updated_at: 'yesterday' } },
       ['comment.id: invalid_type', 'comment.body: invalid_type', 'comment.updated_at: invalid_format'],
+    ],
+    [
+      'a click on nothing',
+      'check_run',
+      { action: 'requested_action', repository, check_run: { id: 73, name: 'Lint' } },
+      ['requested_action: invalid_type'],
     ],
     [
       'a repository that would name another channel',
@@ -139,7 +145,12 @@ describe('a written entry', () => {
       changes: { body: { from: 'I saw.' } },
     };
     expect(factOf('issue_comment', body)).toStrictEqual([
-      { ...commentFact, actorEventType: 'github.issue_comment.edited', metadata: { sender: { id: '4', login: 'mo' } } },
+      {
+        ...commentFact,
+        actorEventType: 'github.issue_comment.edited',
+        edited: true,
+        metadata: { sender: { id: '4', login: 'mo' } },
+      },
     ]);
   });
 
@@ -197,7 +208,7 @@ describe('a written entry', () => {
     expect(factOf('pull_request_review', body)).toStrictEqual([fact]);
     const edited = { ...body, action: 'edited', review: { ...review, updated_at: '2031-02-28T07:00:00+01:00' } };
     expect(factOf('pull_request_review', edited)).toStrictEqual([
-      { ...fact, actorEventType: 'github.pull_request_review.edited' },
+      { ...fact, actorEventType: 'github.pull_request_review.edited', edited: true },
     ]);
   });
 });
@@ -219,8 +230,40 @@ test('a removed entry tells who removed it, if anybody is named', () => {
   expect(normalize('issue_comment', { ...body, sender: null })).toStrictEqual({ type: 'facts', facts: [removed] });
 });
 
+test('a click on a check run is an action in the channel of its repository', () => {
+  const click = {
+    action: 'requested_action',
+    repository,
+    sender: iris,
+    requested_action: { identifier: 'fix' },
+    check_run: { id: 73, name: 'Lint', external_id: '', head_sha: 'abc', pull_requests: [{ number: 7 }] },
+  };
+  const fact = {
+    type: 'action',
+    signalChannelId: 'github:octo/repo',
+    sourceEntryId: 'check_run:73',
+    channel: {
+      kind: 'unknown',
+      name: 'octo/repo',
+      visibility: 'private',
+      metadata: { githubKind: 'repository', repository: 'octo/repo' },
+    },
+    actionId: 'fix',
+    action: { identifier: 'fix', checkRun: { id: 73, name: 'Lint', headSha: 'abc', pullRequests: [7] } },
+    actor: { id: '1', displayName: 'iris', kind: 'user' },
+  };
+  expect(normalize('check_run', click)).toStrictEqual({ type: 'facts', facts: [fact] });
+
+  const { actor: _, ...anonymous } = fact;
+  const bare = { ...click, sender: null, check_run: { id: 73, name: 'Lint' } };
+  expect(normalize('check_run', bare)).toStrictEqual({
+    type: 'facts',
+    facts: [{ ...anonymous, action: { identifier: 'fix', checkRun: { id: 73, name: 'Lint' } } }],
+  });
+});
+
 describe('any body', () => {
-  const eventName = fc.constantFrom(...events.keys(), 'push', '__proto__');
+  const eventName = fc.constantFrom(...events.keys(), 'check_run', 'push', '__proto__');
   const ids = { connectionId: 'octo', provider: 'github', sourceEventId: 'd1', receivedAt: 1 };
 
   test('is normalized without a throw, and what comes of it fits the contract', () => {
@@ -230,7 +273,9 @@ describe('any body', () => {
     );
     const bodies = fc.record(
       {
-        action: fc.constantFrom('opened', 'created', 'submitted', 'edited', 'deleted', 'x', 7),
+        action: fc.constantFrom('opened', 'created', 'submitted', 'edited', 'deleted', 'requested_action', 'x', 7),
+        requested_action: fc.oneof(fc.constant({ identifier: 'fix' }), odd),
+        check_run: fc.oneof(fc.record({ ...constants({ id: 73, name: 'Lint' }), pull_requests: odd }), odd),
         repository: fc.oneof({ weight: 4, arbitrary: fc.constant(repository) }, odd),
         sender: fc.oneof(fc.constant(iris), odd),
         changes: odd,

@@ -60,6 +60,7 @@ export const Whereabouts = z.object({
   issue: z.object({ number: z.int().positive() }).nullish(),
   pull_request: z.object({ number: z.int().positive() }).nullish(),
   discussion: z.object({ number: z.int().positive() }).nullish(),
+  requested_action: z.looseObject({}).nullish(),
 });
 
 /** An issue was opened, edited, deleted or otherwise acted on. */
@@ -97,4 +98,17 @@ export const PullRequestReviewComment = z.object({
 export const DiscussionComment = z.object({
   discussion: Subject,
   comment: Comment.extend({ parent_id: Id.nullish() }),
+});
+
+/** A button of a check run, and the check run it is on. */
+export const RequestedAction = z.object({
+  requested_action: z.object({ identifier: z.string().min(1).max(300) }),
+  check_run: z.object({
+    id: Id,
+    name: z.string().max(1_000),
+    head_sha: z.string().max(100).nullish(),
+    external_id: z.string().max(1_000).nullish(),
+    html_url: Url.nullish(),
+    pull_requests: z.array(z.object({ number: z.int().positive() })).nullish(),
+  }),
 });

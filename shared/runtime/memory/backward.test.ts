@@ -21,6 +21,11 @@ test.each([
   ['one more member', { anyOf: [text] }, { anyOf: [whole, text] }],
   ['a wider item', { type: 'array', items: whole }, { type: 'array', items: number }],
   ['a removed property of an open object', object({ a: text }, [], true), object({}, [], true)],
+  [
+    'a new property of a definition that is new, too',
+    object({ a: text }),
+    { ...object({ a: text, b: { $ref: '#/definitions/x' } }), definitions: { x: text } },
+  ],
   ['an object that opens', object({ a: text }), object({ a: text }, [], {})],
 ])('%s is compatible', (_, older, newer) => {
   expect(isBackwardCompatible(older, newer)).toBe(true);
@@ -36,6 +41,7 @@ test.each([
   ['a property that is no longer nullable', object({ a: { anyOf: [text, { type: 'null' }] } }), object({ a: text })],
   ['a narrower bound', { ...text, maxLength: 20 }, { ...text, maxLength: 10 }],
   ['a new bound', number, { ...number, minimum: 0 }],
+  ['another definition', { ...text, definitions: { x: number } }, { ...text, definitions: { x: whole } }],
   ['a value less', { ...text, enum: ['a', 'b'] }, { ...text, enum: ['a'] }],
   ['a member less', { anyOf: [text, whole] }, { anyOf: [text] }],
   ['a changed pattern', { ...text, pattern: '^a' }, { ...text, pattern: '^b' }],

@@ -23,9 +23,14 @@ export function isBackwardCompatible(older: unknown, newer: unknown): boolean {
     acceptsBounds(from, to) &&
     acceptsProperties(from, to) &&
     (to.items === undefined || isBackwardCompatible(from.items ?? true, to.items)) &&
-    Object.keys(to).every((word) => understood.has(word) || isDeepStrictEqual(from[word], to[word]))
+    Object.keys(to).every(
+      (word) => understood.has(word) || isNewDefinitions(word, from) || isDeepStrictEqual(from[word], to[word]),
+    )
   );
 }
+
+/** Definitions say nothing by themselves; where there were none, nothing older refers to one. */
+const isNewDefinitions = (word: string, from: Schema): boolean => word === 'definitions' && from[word] === undefined;
 
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];

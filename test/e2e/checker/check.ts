@@ -288,7 +288,9 @@ function createSpelling(problems: string[]): (have: unknown, want: unknown) => u
     return text;
   };
   const spell = (have: unknown, want: unknown): unknown => {
-    if (typeof have !== 'object' || have === null || Array.isArray(have)) return have;
+    if (typeof have !== 'object' || have === null) return have;
+    if (Array.isArray(have))
+      return have.map((each, index) => spell(each, Array.isArray(want) ? want[index] : undefined));
     const wanted: Readonly<Record<string, unknown>> = { ...(typeof want === 'object' ? want : undefined) };
     return Object.fromEntries(
       Object.entries(have).map(([name, member]) => {

@@ -34,6 +34,9 @@ export interface Fact {
   readonly links?: readonly unknown[];
   readonly actorEventType?: string;
   readonly mirrorOnly?: boolean;
+  readonly edited?: boolean;
+  readonly providerLifecycleKind?: string;
+  readonly actor?: { readonly id: string };
 }
 
 export interface AcceptedFact {

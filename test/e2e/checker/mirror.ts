@@ -21,6 +21,15 @@ interface Revision {
   readonly actorEventType: string | null;
 }
 
+/** An event that the agent was given of an entry. */
+interface Input {
+  readonly eventId: string;
+  readonly type: string;
+  readonly at: number;
+}
+type Handled = Revision & { readonly inputs?: readonly Input[] };
+const mostInputs = 8;
+
 /**
  * The mirror once more, written from the specification alone: what the rows must be after these accepted facts, and what
  * must have left the stage. A digest stands here as the text that it is made from.
@@ -70,13 +79,37 @@ export function refoldMirror(records: readonly LogRecord[]): {
       decided('duplicate', { reason: 'same_event' });
       continue;
     }
+    const session = { agentUid, sessionId: `signal-channel:${fact.signalChannelId}`, bindingName };
+    // Rows hold what was put there a few lines on.
+    const { inputs: allInputs = [], ...before } = (rows.get(handled)?.v ?? {}) as Partial<Handled>;
+    const inputs = allInputs.filter((input) => at - input.at < 7 * day);
+    const now = channelAfter(rows.get(channel)?.v, fact, at);
+    const envelope = { fact, session, adapter: route.adapter, channel: now, at };
+    const tell = (event: { readonly id: string }): void => {
+      made.push({
+        topic: 'actor-events',
+        key: joined(agentUid, session.sessionId),
+        source: placeOf(record),
+        value: event,
+      });
+    };
+
     if (fact.type === 'entry_lifecycle') {
-      rows.set(channel, { v: channelAfter(rows.get(channel)?.v, fact, at) });
+      rows.set(channel, { v: now });
       rows.set(tombstone, { v: { removedAt: at }, x: at + day });
       rows.delete(entry);
       rows.delete(handled);
       rows.set(seen, { v: { at }, x: at + 7 * day });
-      decided('accepted', { reason: 'entry_removed' });
+      const id = `${fact.sourceEventId}:removed:${session.sessionId}`;
+      if (inputs.length > 0) {
+        const { signalChannelId, sourceEntryId, providerThreadId } = fact;
+        const gone = { signalChannelId, sourceEntryId, providerThreadId, documentId: documentOf(fact) };
+        const { providerLifecycleKind: providerKind, actor } = fact;
+        const lifecycle = { kind: 'removed', providerKind, actor, inputs: inputs.map(({ eventId }) => ({ eventId })) };
+        const type = 'signal.entry.removed';
+        tell(eventOf(envelope, { id, type }, { entry: withoutNulls(gone), lifecycle: withoutNulls(lifecycle) }));
+      }
+      decided('accepted', { reason: 'entry_removed', ...(inputs.length > 0 && { actorEventId: id }) });
       continue;
     }
     if (rows.has(tombstone)) {
@@ -88,10 +121,7 @@ export function refoldMirror(records: readonly LogRecord[]): {
       providerTime: fact.providerTime ?? null,
       actorEventType: fact.mirrorOnly === true ? null : (fact.actorEventType ?? null),
     };
-    // Rows hold what was put there a few lines on.
-    const before = rows.get(handled)?.v as Revision | undefined;
     const shown = rows.get(entry)?.v as { firstSeenAt: number; providerTime: number | null } | undefined;
-    const now = channelAfter(rows.get(channel)?.v, fact, at);
     rows.set(channel, { v: now });
     if (!isOlder(revision.providerTime, shown?.providerTime)) {
       rows.set(entry, {
@@ -107,22 +137,38 @@ export function refoldMirror(records: readonly LogRecord[]): {
         },
       });
     }
-    if (!isOlder(revision.providerTime, before?.providerTime)) rows.set(handled, { v: revision });
     rows.set(seen, { v: { at }, x: at + 7 * day });
+    const older = isOlder(revision.providerTime, before.providerTime);
+    const keep = (held: readonly Input[]): void => {
+      rows.set(handled, { v: { ...(older ? before : revision), ...(held.length > 0 && { inputs: held }) } });
+    };
 
-    if (before !== undefined && canonical(before) === canonical(revision)) {
+    if (canonical(before) === canonical(revision)) {
+      keep(inputs);
       decided('duplicate', { reason: 'same_revision' });
     } else if (revision.actorEventType === null) {
+      if (!older) keep(inputs);
       decided('recorded');
+    } else if (fact.edited === true && inputs.length > 0) {
+      if (older) {
+        decided('duplicate', { reason: 'older_revision' });
+        continue;
+      }
+      keep(inputs.map((input) => ({ ...input, at })));
+      const told = toldOf(fact);
+      const replaced = inputs.map(({ eventId, type }) => ({
+        eventId,
+        replacement: eventOf(envelope, { id: `retry:${eventId}:with:${fact.sourceEventId}`, type }, told),
+      }));
+      const lifecycle = { kind: 'edited', providerKind: revision.actorEventType, inputs: replaced };
+      const id = `${fact.sourceEventId}:edited:${session.sessionId}`;
+      tell(eventOf(envelope, { id, type: 'signal.entry.edited' }, { ...told, lifecycle }));
+      decided('accepted', { actorEventId: id });
     } else {
-      const session = { agentUid, sessionId: `signal-channel:${fact.signalChannelId}`, bindingName };
-      made.push({
-        topic: 'actor-events',
-        key: joined(agentUid, session.sessionId),
-        source: placeOf(record),
-        value: eventOf(fact, { session, adapter: route.adapter, channel: now, at }),
-      });
-      decided('accepted', { actorEventId: fact.sourceEventId });
+      const [id, type] = [fact.sourceEventId, revision.actorEventType];
+      keep([...inputs, { eventId: id, type, at }].slice(-mostInputs));
+      tell(eventOf(envelope, { id, type }, toldOf(fact)));
+      decided('accepted', { actorEventId: id });
     }
   }
   return { rows, made };
@@ -175,12 +221,9 @@ function channelAfter(stored: unknown, { signalChannelId, channel }: Fact, at: n
   };
 }
 
-function eventOf(
-  fact: Fact,
-  of: { readonly session: { readonly bindingName: string }; adapter: string; channel: Members; at: number },
-): unknown {
-  const { id, kind, replyMode, name, visibility } = of.channel;
-  const entry = {
+/** What an event tells of an entry that is there. */
+const toldOf = (fact: Fact) => ({
+  entry: withoutNulls({
     signalChannelId: fact.signalChannelId,
     sourceEntryId: fact.sourceEntryId,
     replyToSourceEntryId: fact.replyToSourceEntryId,
@@ -191,21 +234,26 @@ function eventOf(
     links: fact.links?.length === 0 ? undefined : fact.links,
     documentId: documentOf(fact),
     providerTime: fact.providerTime === undefined ? undefined : new Date(fact.providerTime).toISOString(),
-  };
-  return {
+  }),
+  senderKey: fact.author?.id,
+});
+
+function eventOf(
+  of: { readonly fact: Fact; readonly session: object; adapter: string; channel: Members; at: number },
+  { id, type }: { readonly id: string; readonly type: string },
+  told: object,
+): { readonly id: string } {
+  const { fact, channel } = of;
+  const { kind, replyMode, name, visibility } = channel;
+  const envelope = {
     specversion: '1.0',
-    id: fact.sourceEventId,
+    id,
     source: `signal://${of.adapter}/${encodeURIComponent(fact.signalChannelId)}`,
-    type: fact.actorEventType,
+    type,
     subject: `signal_gateway_entries:${fact.sourceEntryId}`,
     time: new Date(of.at).toISOString(),
     datacontenttype: 'application/json',
-    data: {
-      session: of.session,
-      channel: withoutNulls({ id, kind, replyMode, name, visibility }),
-      entry: withoutNulls(entry),
-      senderKey: fact.author?.id,
-      availableAt: of.at,
-    },
   };
+  const about = { session: of.session, channel: withoutNulls({ id: channel.id, kind, replyMode, name, visibility }) };
+  return { ...envelope, data: { ...about, ...told, availableAt: of.at } } as { readonly id: string };
 }

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { AcceptedFact } from '../../schemas/accepted-fact.ts';
+import { ActorEvent } from '../../schemas/actor-event.ts';
+import { splits } from '../../shared/testing/arbitraries.ts';
+import { said, toIris, toMei, unsaid } from '../../shared/testing/chat.ts';
+import { type FoldMessage, fold, type Left } from '../../shared/testing/fold.ts';
+import { defaultAt as t0 } from '../../shared/testing/spec.ts';
+import { stage } from './stage.ts';
+
+const fact: fc.Arbitrary<AcceptedFact> = fc
+  .record({
+    id: fc.integer({ min: 0, max: 15 }).map((number) => `e${number}`),
+    event: fc.integer({ min: 0, max: 40 }).map((number) => `ev-${number}`),
+    by: fc.constantFrom('mei', 'jonas'),
+    agentUid: fc.constantFrom('iris', 'otto'),
+    policy: fc.constantFrom('ignore', 'record_only', 'may_intervene'),
+    kind: fc.constantFrom('im_group', 'im_group', 'im_group', 'im_dm'),
+    text: fc.constantFrom('one', 'two', '/stop', '/new'),
+    fact: fc.constantFrom({}, {}, toIris, toMei, { replyToSourceEntryId: 'e1' }, { providerThreadId: 'th-a' }),
+    providerTime: fc.constantFrom(undefined, t0, t0 + 1),
+    removed: fc.constantFrom(false, false, false, true),
+  } as const)
+  .map(({ removed, providerTime, fact: more, ...message }) => {
+    const told = { ...message, fact: { ...more, providerTime } };
+    return removed ? unsaid({ ...message, fact: {} }) : said(told);
+  });
+
+const history: fc.Arbitrary<readonly FoldMessage<AcceptedFact>[]> = fc
+  .array(fc.record({ value: fact, afterMs: fc.constantFrom(0, 1, 200, 650, 1_100, 20_000) }), { maxLength: 40 })
+  .map((steps) => {
+    let at = t0;
+    return steps.map(({ value, afterMs }, number) => {
+      at += afterMs;
+      return { id: `m${number}`, value, at };
+    });
+  });
+
+const until = t0 + 10_000_000;
+
+const eventsOf = (left: readonly Left[]) =>
+  left.flatMap(({ effect }) => (effect.do === 'emit' ? [ActorEvent.parse(effect.value)] : []));
+
+test('each fact of a conversation has exactly one end on its route, and nothing waits for ever', () => {
+  fc.assert(
+    fc.property(history, (messages) => {
+      const { left, timers, rows } = fold(stage, messages, { until });
+      const facts = new Set(messages.map(({ id }) => id));
+      const ends = left.flatMap(({ message, effect }) =>
+        facts.has(message) && effect.do !== 'emit' && !(effect.do === 'outcome' && effect.status === 'handed_over')
+          ? [message]
+          : [],
+      );
+      expect(ends).toStrictEqual(messages.map(({ id }) => id));
+      expect([...timers]).toStrictEqual([]);
+      expect([...rows].filter(([, row]) => JSON.stringify(row).includes('"dueAt"'))).toStrictEqual([]);
+    }),
+  );
+});
+
+test('a message goes to an agent at most once while it is not removed, and each that is told of was handed over', () => {
+  fc.assert(
+    fc.property(history, (messages) => {
+      const unremoved = messages.filter(
+        ({ value }) => value.type !== 'fact.accepted' || value.fact.type === 'entry_received',
+      );
+      const { left } = fold(stage, unremoved, { until });
+      const given = eventsOf(left).flatMap(({ data }) =>
+        (data.inboundBatch?.sourceEntryIds ?? [data.entry?.sourceEntryId]).map(
+          (id) => `${data.session.agentUid} ${id}`,
+        ),
+      );
+      expect(new Set(given).size).toBe(given.length);
+      const told = left.flatMap(({ effect }) =>
+        effect.do === 'outcome' && effect.about?.actorEventId !== undefined ? [effect.about.actorEventId] : [],
+      );
+      expect(new Set(told)).toStrictEqual(new Set(eventsOf(left).map(({ id }) => id)));
+    }),
+  );
+});
+
+test('any split of a conversation ends in the same rows, events and outcomes', () => {
+  fc.assert(
+    fc.property(history, splits, (messages, sizes) => {
+      expect(fold(stage, messages, { until, splits: sizes })).toStrictEqual(fold(stage, messages, { until }));
+    }),
+  );
+});
