@@ -54,6 +54,13 @@ const rules: readonly Rule[] = [
     may: [vocabulary, /^@marcbachmann\/cel-js$/, /^re2js$/],
   },
   {
+    // docs/decisions/0010: the command line and the API tell journeys.
+    name: 'the reader of journeys',
+    of: (path) => path.startsWith('shared/journey/'),
+    own: () => 'shared/journey/',
+    may: [schemas, /^shared\/(?!testing\/)/],
+  },
+  {
     name: 'a stage',
     of: isStageFolder,
     own: (path) => first(path, 2),

@@ -1,5 +1,5 @@
-import type { OutcomeStatus } from '../../../schemas/decision.ts';
-import type { About } from '../../../schemas/define.ts';
+import type { OutcomeStatus } from '../../schemas/decision.ts';
+import type { About } from '../../schemas/define.ts';
 
 /** A record on the way of a fact. `offset` is text, since offsets outgrow the numbers of JSON. */
 export interface RecordHop {
