@@ -23,7 +23,7 @@ export async function runServices(
   settings: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
   const { child, ended } = start(['run', ...services], {
-    settings: { INGRESS_PORT: '0', SIGNALBOX_LOG_LEVEL: 'warn', ...settings },
+    settings: { INGRESS_PORT: '0', API_PORT: '0', SIGNALBOX_LOG_LEVEL: 'warn', ...settings },
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {

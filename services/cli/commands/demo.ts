@@ -41,7 +41,7 @@ export const demo = defineCommand({
     await runLocalProduct(context, {
       embedded,
       // A demonstration chooses its ports by itself, so that it runs beside anything else.
-      given: { ...context.given, INGRESS_PORT: '0' },
+      given: { ...context.given, INGRESS_PORT: '0', API_PORT: '0' },
       name: 'demo',
       keepData: false,
       logLevel: 'error',
