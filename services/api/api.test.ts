@@ -209,7 +209,9 @@ describe('problems', () => {
       'input-invalid',
       () => api.ask('PUT /agents/a%7Cb/signal-bindings/github/desk', { body: { connectionId: 'octo' } }),
     ],
+    ['input-invalid', () => api.ask('PUT /agents/iris/signal-bindings/github/%20', { body: { connectionId: 'octo' } })],
     ['input-invalid', () => api.ask('GET /journeys')],
+    ['input-invalid', () => api.ask('GET /signal-bindings?agent=iris&agent=zoe')],
     ['invalid_binding_filter', () => api.ask(put, { body: { connectionId: 'octo', filters: { cel: '1 +' } } })],
     ['unknown_group_message_mode', () => api.ask(put, { body: { connectionId: 'octo', groupMessageMode: 'x' } })],
     [

@@ -201,6 +201,22 @@ test('a disabled rule stays listed; a reason for being unavailable is shown, and
   expect((await api.ask('GET /signal-bindings?agent=nobody')).body).toEqual({ signalBindings: [] });
 });
 
+test('a PUT with an empty config takes the open settings away and keeps the secrets; a PATCH with one says nothing', async () => {
+  const room = 'PUT /agents/iris/signal-bindings/chat/room';
+  const read = async () => (await api.ask('GET /agents/iris/signal-bindings/room')).body;
+  await api.ask(room, { body: { connectionId: 'talk', config: { token: secret, region: 'eu' } } });
+  await api.ask('PATCH /agents/iris/signal-bindings/room', { body: { config: {} } });
+  expect(await read()).toMatchObject({ config: { region: 'eu' }, storedSecretPaths: ['token'] });
+  await api.ask(room, { body: { connectionId: 'talk', config: {} } });
+  expect(await read()).toMatchObject({ config: {}, storedSecretPaths: ['token'] });
+  await api.bind({ agentUid: 'iris', name: 'lost', connectionId: 'gone' });
+  const patch = 'PATCH /agents/iris/signal-bindings/lost';
+  expect(await api.ask(patch, { body: { connectionId: 'nowhere', config: {} } })).toMatchObject({
+    status: 404,
+    body: { code: 'connection-not-found' },
+  });
+});
+
 test('a rule is deleted once: it is answered as it was, disabled, and is gone', async () => {
   await api.ask(put, { body: connected });
   expect((await api.ask(`DELETE ${desk}`)).body).toEqual({ signalBinding: row({ enabled: false }) });
@@ -237,6 +253,8 @@ test('a token for some agents binds what they have or what it makes, and changes
   expect(await api.ask(`PATCH ${desk}`, { token, body: { connectionId: 'octo' } })).toMatchObject(foreign);
   await api.bind({ agentUid: 'zoe', name: 'too', connectionId: 'own' });
   expect(await api.ask(`PATCH ${desk}`, { token, body: { config: { webhookSecret: 'x' } } })).toMatchObject(foreign);
+  await api.bind({ agentUid: 'zoe', name: 'waits', connectionId: 'awaited' });
+  expect(await api.ask(put, { token, body: { ...own, connectionId: 'awaited' } })).toMatchObject(foreign);
   const mayNotConnect = await api.token({ agents, scopes: ['bindings:write'] });
   const another = { connectionId: 'new', config: { webhookSecret: secret } };
   expect(await api.ask(put, { token: mayNotConnect, body: another })).toMatchObject({

@@ -73,10 +73,11 @@ export async function saveConnection(world: ApiWorld, writes: Writes, wanted: Wa
   if (existing !== undefined && existing.provider !== adapter.name) {
     throw new BusError('connection-adapter-mismatch', { connectionId, adapter: existing.provider });
   }
-  const changes = config !== undefined && (existing === undefined || Object.keys(config).length > 0);
+  // An empty patch says nothing; an empty replacement takes all open settings away.
+  const changes = config !== undefined && (wanted.how === 'replace' || Object.keys(config).length > 0);
   refuseForeign(world, { connectionId, caller, changes, exists: existing !== undefined });
   if (existing !== undefined && !changes) return existing;
-  if (config === undefined) throw new BusError('connection-not-found', { connectionId });
+  if (config === undefined || !changes) throw new BusError('connection-not-found', { connectionId });
   if (!caller.scopes.includes('connections:write')) throw new BusError('scope-missing', { scope: 'connections:write' });
 
   const hidden = new Set(secretNames(adapter));
@@ -104,9 +105,11 @@ function refuseForeign(
     readonly exists: boolean;
   },
 ): void {
-  if (of.caller.agents === null || !of.exists) return;
+  if (of.caller.agents === null) return;
   const users = bindings.by(of.connectionId);
   const mine = users.filter(({ agentUid }) => mayActFor(of.caller, agentUid));
-  const enough = of.changes ? mine.length === users.length && mine.length > 0 : mine.length > 0;
+  // Bindings may wait for a connection that is not there: who made it would choose what they get.
+  const alone = mine.length === users.length;
+  const enough = of.exists ? mine.length > 0 && (alone || !of.changes) : alone;
   if (!enough) throw new BusError('connection-forbidden', { connectionId: of.connectionId });
 }
