@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { channels, entries } from '../../schemas/mirror.ts';
 import { exampleFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { BusError, type ErrorCode, errors } from '../../shared/errors.ts';
@@ -330,6 +331,66 @@ describe('reading', () => {
     expect(await api.ask(`GET ${at}`)).toMatchObject({ status: 200, body: { signalChannel: channel } });
     const read = await api.ask(`GET ${at}/signal-entries/${encodeURIComponent(sourceEntryId)}`);
     expect(read).toMatchObject({ status: 200, body: { signalEntry: entry } });
+  });
+
+  describe('entries of a channel', () => {
+    const signalChannelId = 'github:octo/pages#1';
+    const at = `/signal-channels/${encodeURIComponent(signalChannelId)}/signal-entries`;
+    const list = async (query: string) => {
+      const { status, body } = await api.ask(`GET ${at}?${query}`);
+      const found = body.signalEntries as readonly { readonly sourceEntryId: string }[];
+      return { status, ids: found.map(({ sourceEntryId }) => sourceEntryId), next: body.next };
+    };
+    /** A fact that passed two bindings, and the mirror's row of its entry. */
+    const write = async (sourceEntryId: string, providerThreadId: string | null): Promise<void> => {
+      const accepted = acceptedFacts.value.parse({
+        ...acceptedFacts.example,
+        fact: { ...exampleFact, signalChannelId, sourceEntryId },
+      });
+      await api.publish(acceptedFacts, accepted);
+      await api.publish(acceptedFacts, accepted);
+      await api.publish(acceptedFacts, acceptedFacts.example);
+      const said = { providerThreadId, replyToSourceEntryId: null, title: null, text: 'x', links: [], metadata: {} };
+      const times = { providerTime: null, firstSeenAt: 1, lastSeenAt: 1 };
+      const ids = { signalChannelId, sourceEntryId, documentId: 'd', contentHash: 'h', author: exampleFact.author };
+      await api.putRow(
+        entries.at({ signalChannelId, sourceEntryId }),
+        entries.value.parse({ ...ids, ...said, ...times }),
+      );
+    };
+    beforeAll(async () => {
+      for (const id of ['a', 'b', 'c', 'd']) await write(id, id === 'b' || id === 'd' ? 't' : null);
+      const gone = { ...exampleFact, signalChannelId, sourceEntryId: 'gone' };
+      await api.publish(acceptedFacts, acceptedFacts.value.parse({ ...acceptedFacts.example, fact: gone }));
+    });
+
+    test('come newest first, each once, without those that are gone', async () => {
+      expect(await list('')).toEqual({ status: 200, ids: ['d', 'c', 'b', 'a'], next: null });
+    });
+
+    test('come by pages', async () => {
+      const first = await list('limit=3');
+      expect(first).toEqual({ status: 200, ids: ['d', 'c', 'b'], next: expect.stringMatching(/^\d+$/) });
+      expect(await list(`limit=3&before=${String(first.next)}`)).toEqual({ status: 200, ids: ['a'], next: null });
+    });
+
+    test('come by thread', async () => {
+      expect(await list('providerThreadId=t')).toEqual({ status: 200, ids: ['d', 'b'], next: null });
+      expect(await list('providerThreadId=other')).toEqual({ status: 200, ids: [], next: null });
+    });
+
+    test('a page that looked far enough says where to go on', async () => {
+      const busy = await apiUnderTest({ settings: { lookRecords: 2 } });
+      for (let count = 0; count < 5; count++) await busy.publish(acceptedFacts, acceptedFacts.example);
+      const channel = encodeURIComponent(acceptedFacts.example.fact.signalChannelId);
+      const page = async (query: string) =>
+        (await busy.ask(`GET /signal-channels/${channel}/signal-entries?${query}`)).body;
+      expect(await page('')).toEqual({ signalEntries: [], next: '3' });
+      expect(await page('before=3')).toEqual({ signalEntries: [], next: '1' });
+      expect(await page('before=1')).toEqual({ signalEntries: [], next: null });
+      expect(await page('before=99999')).toEqual({ signalEntries: [], next: '3' });
+      await busy.stop();
+    });
   });
 
   test('a journey is told from a position in the log', async () => {

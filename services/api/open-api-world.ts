@@ -1,6 +1,7 @@
 import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { type Binding, bindings as bindingTopic } from '../../schemas/binding.ts';
 import { type Connection, connections as connectionTopic } from '../../schemas/connection.ts';
+import { channels } from '../../schemas/mirror.ts';
 import { BusError } from '../../shared/errors.ts';
 import { createProjectionReader } from '../../shared/journey/projection-reader.ts';
 import { tellJourneys } from '../../shared/journey/tell.ts';
@@ -17,6 +18,7 @@ import type { Store } from '../../shared/runtime/store.ts';
 import { removeRow, writeRow } from '../../shared/runtime/write-row.ts';
 import type { KeyRing } from '../../shared/sealing.ts';
 import type { AnyStage, Table } from '../../shared/stage/stage.ts';
+import { entriesOfChannel } from './channel-entries.ts';
 import type { ApiSettings } from './config.ts';
 import { createLane } from './lane.ts';
 import type { ApiWorld } from './world.ts';
@@ -58,13 +60,13 @@ export function openApiWorld(options: {
     putConnection: (row: Connection) => writeRow(toConnections, row),
   };
 
-  const partitionsOf = async (topic: string): Promise<number> => {
-    const offsets = await bus.offsets(topic);
-    if (offsets === undefined) throw new BusError('topic-missing', { topic });
-    return offsets.length;
-  };
   // The count of partitions is fixed once a topic exists, so it is asked for once.
   let partitions: number | undefined;
+  const mirror = async () => {
+    partitions ??= (await bus.offsets(acceptedFacts.name))?.length;
+    if (partitions === undefined) throw new BusError('topic-missing', { topic: acceptedFacts.name });
+    return createProjectionReader({ store, stage: channels.stage, partitions, now: clock.now });
+  };
 
   return {
     adapters: options.adapters,
@@ -74,12 +76,9 @@ export function openApiWorld(options: {
     filterMaxWork: options.filterMaxWork,
     now: clock.now,
     change: (work) => changes.run(() => work(writes)),
-    readMirror: (place) =>
-      reads.run(async () => {
-        partitions ??= await partitionsOf(acceptedFacts.name);
-        const reader = createProjectionReader({ store, stage: place.projection.stage, partitions, now: clock.now });
-        return (await reader).read(place);
-      }),
+    readMirror: (place) => reads.run(async () => (await mirror()).read(place)),
+    readEntries: (page) =>
+      reads.run(async () => entriesOfChannel({ bus, codec, mirror: await mirror(), look: settings.lookRecords }, page)),
     recentFacts: (connectionId, last) =>
       reads.run(() => recentFacts({ bus, codec }, { connectionId, last, look: settings.lookRecords })),
     tellJourneys: (question, limit) =>

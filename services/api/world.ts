@@ -9,6 +9,7 @@ import type { AnyProvider } from '../../shared/provider.ts';
 import type { RecentFacts } from '../../shared/runtime/recent-facts.ts';
 import type { KeyRing } from '../../shared/sealing.ts';
 import type { Table } from '../../shared/stage/stage.ts';
+import type { EntryPage, FoundEntries } from './channel-entries.ts';
 
 /** The ways in which configuration is written. Each resolves when the tables below show it. */
 export interface Writes {
@@ -28,6 +29,7 @@ export interface ApiWorld {
   /** One change after another, so that what a change reads is still so when it writes. */
   readonly change: <T>(work: (writes: Writes) => Promise<T>) => Promise<T>;
   readonly readMirror: <V>(place: Place<V>) => Promise<V | undefined>;
+  readonly readEntries: (page: EntryPage) => Promise<FoundEntries>;
   readonly recentFacts: (connectionId: string, last: number) => Promise<RecentFacts>;
   /** The work that a filter may take over one fact. */
   readonly filterMaxWork: number;

@@ -8,6 +8,7 @@ import { getSignalEntry } from './get-signal-entry.ts';
 import { listJourneys } from './list-journeys.ts';
 import { listSignalAdapters } from './list-signal-adapters.ts';
 import { listSignalBindings } from './list-signal-bindings.ts';
+import { listSignalEntries } from './list-signal-entries.ts';
 import { putSignalBinding } from './put-signal-binding.ts';
 import { testSignalBinding } from './test-signal-binding.ts';
 import { updateSignalBinding } from './update-signal-binding.ts';
@@ -21,6 +22,7 @@ export const operations: readonly AnyOperation<ApiWorld>[] = [
   listJourneys,
   listSignalAdapters,
   listSignalBindings,
+  listSignalEntries,
   putSignalBinding,
   testSignalBinding,
   updateSignalBinding,
