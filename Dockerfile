@@ -12,5 +12,5 @@ COPY shared ./shared
 COPY services ./services
 
 USER node
-EXPOSE 8080 9464
+EXPOSE 8080 8090 9464
 ENTRYPOINT ["node", "services/cli/bin/signalbox.mjs"]

@@ -12,6 +12,7 @@ import { journeyIndex, journeys } from './journey.ts';
 import { channels, entries, handledRevisions, reactionClocks, seenEvents, tombstones } from './mirror.ts';
 import { normalizedFacts } from './normalized-fact.ts';
 import { rawProviderFacts } from './raw-provider-fact.ts';
+import { tokens } from './token.ts';
 
 /** All topics of the bus, by name. */
 // A topic is read only through its own `value` and `key`, so the wider type is safe to carry.
@@ -24,6 +25,7 @@ export const topics = [
   decisions,
   normalizedFacts,
   rawProviderFacts,
+  tokens,
 ] as readonly Topic[];
 
 /** All projections in the store, by name. */

@@ -36,6 +36,29 @@ export const secretNames = (provider: Pick<Provider, 'config'>): readonly string
     .filter((member) => member.secret)
     .map((member) => member.name);
 
+/** A setting of a provider's connections, for forms: a secret tells no more than that it is a text. */
+export interface ConnectionField {
+  readonly name: string;
+  readonly secret: boolean;
+  readonly required: boolean;
+  readonly schema: Readonly<Record<string, z.core.util.JSONType>>;
+}
+
+/** The settings of a provider's connections. */
+export const fieldsOf = (provider: Pick<Provider, 'config'>): readonly ConnectionField[] =>
+  membersOf(provider.config).map((member) => ({
+    name: member.name,
+    secret: member.secret,
+    required: !member.schema.safeParse(undefined).success,
+    schema: member.secret ? { type: 'string' } : jsonSchemaOf(member.schema),
+  }));
+
+// A JSON Schema is JSON, whatever its type says.
+const jsonSchemaOf = (schema: z.ZodType): ConnectionField['schema'] => {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return described as ConnectionField['schema'];
+};
+
 // What a sealed secret is bound to. Ids hold no slash, so no two places read alike.
 const placeOf = (connectionId: string, member: string): string => `${connectionId}/${member}`;
 

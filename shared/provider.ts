@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { NormalizedFact } from '../schemas/normalized-fact.ts';
+import type { GroupMessageMode } from './group-message-mode.ts';
 
 /** A webhook request as it came: raw bytes, header names in lower case, the first value of a repeated one. */
 export interface WebhookRequest {
@@ -61,6 +62,8 @@ export interface Provider<Config = unknown> {
   readonly name: string;
   readonly title: string;
   readonly config: z.ZodType<Config>;
+  /** How it can take group messages that address nobody; absent: in every way. */
+  readonly groupMessageModes?: readonly [GroupMessageMode, ...GroupMessageMode[]];
   /** The `:kind`s of its webhook URL. */
   readonly kinds: readonly [string, ...string[]];
   /** The headers kept with the raw fact, lower case. Credentials and signatures are not among them. */

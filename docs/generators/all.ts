@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { asyncApi, trafficOf } from './asyncapi.ts';
-import { type GeneratedFile, root } from './file.ts';
-import { providerIndex, schemaIndex, stageIndex } from './lists.ts';
+import { type GeneratedFile, jsonText, root } from './file.ts';
+import { operationIndex, providerIndex, schemaIndex, stageIndex } from './lists.ts';
 import { behavioursPage } from './reference-behaviours.ts';
 import { errorsPage } from './reference-errors.ts';
 import { settingsPage } from './reference-settings.ts';
@@ -15,6 +15,7 @@ export const generatedLists = async (): Promise<readonly GeneratedFile[]> => [
   await schemaIndex(),
   providerIndex(),
   stageIndex(),
+  await operationIndex(),
 ];
 
 /** What is made from the declarations. The lists have to be as they should be. */
@@ -24,6 +25,8 @@ export async function generatedPages(): Promise<readonly GeneratedFile[]> {
   const { stages } = await import('../../services/index.ts');
   const { providersPage } = await import('./reference-providers.ts');
   const { metricsPage } = await import('./reference-metrics.ts');
+  const { operations } = await import('../../services/api/operations/index.ts');
+  const { openApi } = await import('../../services/api/openapi.ts');
   const { commandsPage } = await import('./reference-commands.ts');
   const packageJson: unknown = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   const { version } = z.object({ version: z.string() }).parse(packageJson);
@@ -39,6 +42,7 @@ export async function generatedPages(): Promise<readonly GeneratedFile[]> {
     metricsPage(stages),
     commandsPage(),
     await asyncApi(version, traffic),
+    { path: 'docs/openapi.json', text: jsonText(openApi(operations, version)) },
   ];
 }
 

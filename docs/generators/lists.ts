@@ -1,6 +1,6 @@
 import { declaredSchemas } from './declared-schemas.ts';
 import { byText, type GeneratedFile } from './file.ts';
-import { foldersWith } from './folders.ts';
+import { exportsOf, foldersWith, hasMembers, sourcesOf } from './folders.ts';
 
 const camelCase = (name: string): string => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -90,3 +90,30 @@ export const stageIndex = (): GeneratedFile =>
     list: 'stages',
     about: 'Every stage, by name.',
   });
+
+const isOperation = (value: unknown): value is { readonly name: string } =>
+  hasMembers(value, { name: 'string', http: 'string', summary: 'string', handle: 'function' });
+
+/** `services/api/operations/index.ts`. */
+export async function operationIndex(): Promise<GeneratedFile> {
+  const path = 'services/api/operations';
+  const found: { readonly file: string; readonly exportName: string }[] = [];
+  for (const file of sourcesOf(path).filter((name) => name !== 'index.ts')) {
+    for (const [exportName, value] of await exportsOf(`${path}/${file}`)) {
+      if (isOperation(value)) found.push({ file, exportName });
+    }
+  }
+  const text = [
+    note('the files'),
+    "import type { AnyOperation } from '../../../shared/operation.ts';",
+    "import type { ApiWorld } from '../world.ts';",
+    ...found.map(({ file, exportName }) => `import { ${exportName} } from './${file}';`),
+    '',
+    '/** Every operation of the API, by name. */',
+    'export const operations: readonly AnyOperation<ApiWorld>[] = [',
+    ...found.map(({ exportName }) => `  ${exportName},`),
+    '];',
+    '',
+  ].join('\n');
+  return { path: `${path}/index.ts`, text };
+}

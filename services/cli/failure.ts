@@ -7,9 +7,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+const typedWrong: ReadonlySet<string> = new Set(['input-invalid', 'invalid_binding_filter']);
+
 /** 2: what was typed is wrong; 1: it could not be done. */
 export const exitCodeOf = (error: unknown): 1 | 2 =>
-  error instanceof UsageError || (error instanceof BusError && error.code === 'input-invalid') ? 2 : 1;
+  error instanceof UsageError || (error instanceof BusError && typedWrong.has(error.code)) ? 2 : 1;
 
 const causeOf = (error: unknown): string | undefined =>
   error instanceof Error && error.message !== '' ? error.message : undefined;

@@ -1,8 +1,8 @@
 import type { Decision } from '../../schemas/decision.ts';
 import type { RawProviderFact } from '../../schemas/raw-provider-fact.ts';
 import { BusError, errors } from '../../shared/errors.ts';
+import { faultOf } from '../../shared/runtime/fault.ts';
 import type { Answer } from './answer.ts';
-import { faultOf } from './fault.ts';
 import type { Gate, Passed } from './gate.ts';
 import type { Received } from './receive.ts';
 

@@ -1,5 +1,6 @@
-import { Environment, EvaluationError, ParseError, TypeError as TypeFault } from '@marcbachmann/cel-js';
+import { type ASTNode, Environment, EvaluationError, ParseError, TypeError as TypeFault } from '@marcbachmann/cel-js';
 import { RE2JS, RE2JSException } from 're2js';
+import { BusError } from '../errors.ts';
 import { examine, RefusedExpression, type Shape, workOf } from './guard.ts';
 
 /** Whether a filter can be saved, and if not, why. */
@@ -18,10 +19,13 @@ const maxTextLength = 4_000;
 const maxRemembered = 1_000;
 const maxPatternLength = 500;
 const maxProgramSize = 2_000;
+const maxParts = 20;
+const maxBrackets = 5;
 const matchesInLinearTime = 'matchesInLinearTime';
 
 const patterns = new Map<string, RE2JS>();
 const compiledFilters = new Map<string, Compiled>();
+const partsOfFilters = new Map<string, readonly string[]>();
 
 const environment = new Environment({
   homogeneousAggregateLiterals: false,
@@ -105,4 +109,74 @@ export function runFilter(
   } catch (cause) {
     return { type: 'failed', reason: reasonOf(cause, text) };
   }
+}
+
+/** A part of a filter and what it said alone. */
+export interface ExplainedPart {
+  readonly text: string;
+  readonly result: FilterResult;
+}
+
+/** What a filter said of one fact, and what each of the parts said that `&&` or `||` joins at its top. */
+export interface ExplainedFilter {
+  readonly result: FilterResult;
+  readonly parts: readonly ExplainedPart[];
+}
+
+/** The parts that `&&`, or `||`, joins at the top of a filter, as they are written; none where nothing is joined, or too many are. */
+function partsOf(text: string): readonly string[] {
+  if (!compiledOf(text).ok) return [];
+  const { ast } = environment.parse(text);
+  const { op } = ast;
+  if (op !== '&&' && op !== '||') return [];
+  const operands = (node: ASTNode): readonly ASTNode[] =>
+    (node.op === '&&' || node.op === '||') && node.op === op ? node.args.flatMap(operands) : [node];
+  const joined = operands(ast);
+  return joined.length > maxParts ? [] : joined.map((node) => writtenText(node, text));
+}
+
+/** The text of a part. The parser leaves out brackets at either end of one, so they are taken in until it can be read. */
+function writtenText({ range }: ASTNode, text: string): string {
+  const starts = [range.start];
+  for (let at = range.start - 1; /[\s(]/.test(text[at] ?? '') && starts.length < maxBrackets; at--) {
+    if (text[at] === '(') starts.push(at);
+  }
+  const ends = [range.end];
+  for (let at = range.end; /[\s)]/.test(text[at] ?? '') && ends.length < maxBrackets; at++) {
+    if (text[at] === ')') ends.push(at + 1);
+  }
+  const candidates = starts.flatMap((start) => ends.map((end) => text.slice(start, end)));
+  return candidates.find(canBeRead) ?? text.slice(range.start, range.end);
+}
+
+function canBeRead(text: string): boolean {
+  try {
+    environment.parse(text);
+    return true;
+  } catch (cause) {
+    if (cause instanceof ParseError) return false;
+    throw cause;
+  }
+}
+
+/** Runs a filter as `runFilter` does, and each of its parts for itself. */
+export function explainFilter(
+  text: string,
+  variables: { readonly binding: unknown; readonly signal: unknown },
+  maxWork: number,
+): ExplainedFilter {
+  return {
+    result: runFilter(text, variables, maxWork),
+    parts: remember(partsOfFilters, text, partsOf).map((part) => ({
+      text: part,
+      result: runFilter(part, variables, maxWork),
+    })),
+  };
+}
+
+/** Throws `invalid_binding_filter` for a filter that cannot be saved. */
+export function requireFilter(text: string | undefined): void {
+  if (text === undefined) return;
+  const checked = checkFilter(text);
+  if (!checked.ok) throw new BusError('invalid_binding_filter', { reason: checked.reason });
 }

@@ -57,6 +57,10 @@ export const shellMetrics = {
     labels: ['result'],
     help: 'Spans by what became of them: exported to the collector, or dropped since it was late or away.',
   },
+  signalbox_api_requests_total: {
+    labels: ['operation', 'outcome'],
+    help: 'Requests to the API by operation, and by the code of how they ended: ok, or an error.',
+  },
   signalbox_webhooks_total: { labels: ['provider', 'outcome'], help: 'Webhook requests by how they were answered.' },
 } as const;
 
@@ -86,6 +90,7 @@ export interface WatchedService {
 export interface Metrics {
   readonly observer: StageObserver;
   readonly webhook: (provider: string, outcome: string) => void;
+  readonly apiRequest: (operation: string, outcome: string) => void;
   readonly spans: (result: SpanResult, count: number) => void;
   /** Has a service looked at whenever the metrics are asked for. */
   readonly watch: (service: WatchedService) => void;
@@ -117,6 +122,7 @@ export function createMetrics(stages: readonly AnyStage[], now: () => number): M
     ...options('signalbox_batch_seconds'),
     buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
   });
+  const apiRequests = new Counter(options('signalbox_api_requests_total'));
   const webhooks = new Counter(options('signalbox_webhooks_total'));
   const spans = new Counter(options('signalbox_spans_total'));
 
@@ -147,6 +153,7 @@ export function createMetrics(stages: readonly AnyStage[], now: () => number): M
   return {
     watch: (service) => services.add(service),
     webhook: (provider, outcome) => webhooks.inc({ provider, outcome }),
+    apiRequest: (operation, outcome) => apiRequests.inc({ operation, outcome }),
     spans: (result, count) => spans.inc({ result }, count),
     observer: {
       folded(stage, folded) {

@@ -54,6 +54,13 @@ const rules: readonly Rule[] = [
     may: [vocabulary, /^@marcbachmann\/cel-js$/, /^re2js$/],
   },
   {
+    // docs/decisions/0010: the command line and the API tell journeys.
+    name: 'the reader of journeys',
+    of: (path) => path.startsWith('shared/journey/'),
+    own: () => 'shared/journey/',
+    may: [schemas, /^shared\/(?!testing\/)/],
+  },
+  {
     name: 'a stage',
     of: isStageFolder,
     own: (path) => first(path, 2),
@@ -72,6 +79,13 @@ const rules: readonly Rule[] = [
     may: [schemas, /^shared\//, /^node:/, /^fastify$/],
   },
   {
+    // docs/decisions/0010: it tries filters as the filter does.
+    name: 'the API',
+    of: (path) => path.startsWith('services/api/'),
+    own: (path) => first(path, 2),
+    may: [schemas, /^shared\//, /^services\/filter\/trial\.ts$/, /^node:/, /^fastify$/],
+  },
+  {
     // docs/decisions/0002: until there is an API, the command line talks to the log.
     name: 'the command line',
     of: (path) => path.startsWith('services/cli/'),
@@ -81,7 +95,8 @@ const rules: readonly Rule[] = [
       /^shared\//,
       /^services\/index\.ts$/,
       /^services\/[^/]+\/(?:stage|config)\.ts$/,
-      /^services\/ingress\//,
+      /^services\/filter\/trial\.ts$/,
+      /^services\/(?:ingress|api)\//,
       /^test\/harness\//,
       /^node:/,
       /^commander$/,
@@ -158,9 +173,9 @@ describe('imports', () => {
     expect(filesWith(code, /\bfrom\s+['"][^'"]*\/collector\.ts['"]/)).toEqual([]);
   });
 
-  test('fastify stays in the ingress', () => {
+  test('fastify stays in what answers HTTP', () => {
     const found = code.filter((file) => importsOf(file).includes('fastify')).map(({ path }) => path);
-    expect(found.filter((path) => !path.startsWith('services/ingress/'))).toEqual([]);
+    expect(found.filter((path) => !/^services\/(?:ingress|api)\//.test(path))).toEqual([]);
     expect(found).not.toEqual([]);
   });
 });

@@ -8,9 +8,9 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 const compose = read('docker-compose.yml');
 const pom = read('test/harness/native/pom.xml');
 
-test('docker-compose.yml runs every stage, and nothing that is no stage but the edge', () => {
+test('docker-compose.yml runs every stage, and nothing that is no stage but the edge and the API', () => {
   const run = [...compose.matchAll(/command: \["run", "([a-z-]+)"\]/g)].map(([, name]) => name);
-  expect(run.sort()).toEqual([...stages.keys(), 'ingress'].sort());
+  expect(run.sort()).toEqual([...stages.keys(), 'ingress', 'api'].sort());
 });
 
 test('a broker of docker-compose.yml has the settings of every other single broker', () => {

@@ -10,6 +10,8 @@ export interface ServiceProcess {
   readonly probeUrl: string;
   /** Where webhooks go; empty without the ingress. */
   readonly ingressUrl: string;
+  /** Where the API is asked; empty without it. */
+  readonly apiUrl: string;
 }
 
 const patience = { timeout: 60_000, interval: 50 };
@@ -23,7 +25,7 @@ export async function runServices(
   settings: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
   const { child, ended } = start(['run', ...services], {
-    settings: { INGRESS_PORT: '0', SIGNALBOX_LOG_LEVEL: 'warn', ...settings },
+    settings: { INGRESS_PORT: '0', API_PORT: '0', SIGNALBOX_LOG_LEVEL: 'warn', ...settings },
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -44,6 +46,7 @@ export async function runServices(
     ended,
     probeUrl: /Probes: +(http:\S+)\/readyz/.exec(said)?.[1] ?? '',
     ingressUrl: /Webhooks: +(http:\S+?)\/webhooks/.exec(said)?.[1] ?? '',
+    apiUrl: /API: +(http:\S+?)\/signal-bindings/.exec(said)?.[1] ?? '',
   };
 }
 

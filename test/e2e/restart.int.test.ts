@@ -117,7 +117,10 @@ test('a second signal ends a process at once, whatever it waits for', async () =
 /** `signalbox up` in a folder, once it says that it is ready. */
 async function up(folder: string) {
   const startedAt = performance.now();
-  const { child, ended } = start(['up'], { folder, settings: { INGRESS_PORT: '0', SIGNALBOX_PROBE_PORT: '0' } });
+  const { child, ended } = start(['up'], {
+    folder,
+    settings: { INGRESS_PORT: '0', API_PORT: '0', SIGNALBOX_PROBE_PORT: '0' },
+  });
   running.add(child);
   void ended.then(() => running.delete(child));
   let said = '';

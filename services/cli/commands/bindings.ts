@@ -6,23 +6,21 @@ import {
   UnaddressedGroupMessagePolicy,
 } from '../../../schemas/binding.ts';
 import { connections } from '../../../schemas/connection.ts';
-import { AgentUid, BindingName, ConnectionId } from '../../../schemas/ids.ts';
-import { checkFilter } from '../../../shared/cel/filter.ts';
+import { type AgentUid, type BindingName, ConnectionId } from '../../../schemas/ids.ts';
+import { requireFilter } from '../../../shared/cel/filter.ts';
+import { readConfig } from '../../../shared/config.ts';
 import { BusError } from '../../../shared/errors.ts';
+import { recentFacts } from '../../../shared/runtime/recent-facts.ts';
+import { TypedAgentUid, TypedBindingName } from '../../../shared/typed-ids.ts';
+import { config as filterConfig } from '../../filter/config.ts';
+import { tryFilter } from '../../filter/trial.ts';
 import { defineCommand, type Family, type Page } from '../command.ts';
 import { putRow, removeRow } from '../configuration.ts';
 import { list, table } from '../style.ts';
 import { ago, instant } from '../time.ts';
 
-const agent = z
-  .string()
-  .trim()
-  .toLowerCase()
-  // The key of a binding is `agent|name`: a bar within the agent would make two bindings one.
-  .regex(/^[^|]*$/, { error: 'must not hold a |' })
-  .pipe(AgentUid)
-  .describe('The agent that is woken; letter case does not matter.');
-const name = z.string().trim().pipe(BindingName).describe("The binding's name within its agent.");
+const agent = TypedAgentUid.describe('The agent that is woken; letter case does not matter.');
+const name = TypedBindingName.describe("The binding's name within its agent.");
 
 const put = defineCommand({
   name: 'bindings put',
@@ -56,10 +54,7 @@ const put = defineCommand({
   async run(options, context) {
     const connection = (await context.table(connections)).get(options.connection);
     if (connection === undefined) throw new BusError('connection-not-found', { connection: options.connection });
-    if (options.filter !== undefined) {
-      const checked = checkFilter(options.filter);
-      if (!checked.ok) throw new BusError('input-invalid', { '--filter': checked.reason });
-    }
+    requireFilter(options.filter);
     const binding: Binding = {
       agentUid: options.agent,
       name: options.name,
@@ -116,6 +111,67 @@ const all = defineCommand({
   },
 });
 
+const test = defineCommand({
+  name: 'bindings test',
+  summary: "Try a filter on a binding's newest facts: which pass, which do not, and why.",
+  details:
+    'Without --filter the stored filter is tried. Nothing is changed, nobody is woken, and of the facts only ids are shown. ' +
+    'The parts that && or || joins at the top of the filter are tried one by one.',
+  examples: [`signalbox bindings test iris desk --filter "signal.entry.text.contains('bug')"`],
+  options: z.strictObject({
+    agent,
+    name,
+    filter: z.string().trim().min(1).max(4_000).optional().meta({
+      description: 'The CEL expression to try.',
+      placeholder: 'cel',
+    }),
+    last: z.coerce.number().int().min(1).max(1_000).default(20).describe('How many facts at most, the newest.'),
+    look: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(20_000)
+      .describe('How many records to look through for them, over all partitions.'),
+  }),
+  positional: ['agent', 'name'],
+
+  async run({ filter, last, look, ...ref }, context) {
+    const stored = await find(context, ref);
+    const binding = filter === undefined ? stored : { ...stored, filters: { cel: filter } };
+    requireFilter(binding.filters.cel);
+    const { maxWork } = readConfig([filterConfig] as const, context.environment())[0];
+    const log = { bus: await context.bus(), codec: await context.codec() };
+    const { facts, looked } = await recentFacts(log, { connectionId: binding.connectionId, last, look });
+    const tried = facts.map(({ position, at, fact }) => ({
+      position,
+      at,
+      signalChannelId: fact.signalChannelId,
+      ...tryFilter(binding, fact, { at, maxWork }),
+    }));
+    return { filter: binding.filters.cel ?? null, facts: tried, looked };
+  },
+
+  show({ facts, looked }, page) {
+    if (facts.length === 0) return `No fact of this connection among the newest ${looked} records.`;
+    const { style } = page;
+    const passed = facts.filter(({ outcome }) => outcome === 'passes').length;
+    const marks = { passes: style.green('passes'), filtered: style.yellow('filtered'), failed: style.red('failed') };
+    const rows = facts.map((fact) => [
+      marks[fact.outcome],
+      ago(fact.at, page.now),
+      fact.signalChannelId,
+      fact.position,
+      fact.reason,
+    ]);
+    return [
+      table(['', 'came', 'channel', 'fact', 'why'], rows, style),
+      '',
+      `${passed} of ${facts.length} facts pass.`,
+    ].join('\n');
+  },
+});
+
 const remove = defineCommand({
   name: 'bindings delete',
   summary: 'Delete a binding; its facts then end as binding_not_found.',
@@ -133,8 +189,8 @@ const remove = defineCommand({
 /** The commands of signal routing rules. */
 export const bindings: Family = {
   name: 'bindings',
-  summary: 'Say which connection wakes which agent, and when: put, list, show, delete.',
-  commands: [put, all, show, remove],
+  summary: 'Say which connection wakes which agent, and when: put, list, show, test, delete.',
+  commands: [put, all, show, test, remove],
 };
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

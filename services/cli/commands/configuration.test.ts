@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { SourceEventId } from '../../../schemas/ids.ts';
+import { exampleFact, normalizedFacts } from '../../../schemas/normalized-fact.ts';
+import { partitionOf } from '../../../shared/partition.ts';
 import { createTestWorld, type TestWorld } from '../test-world.ts';
 
 const firstKey = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -114,8 +117,7 @@ test('a filter that is no CEL is refused when it is saved', async () => {
     'signal.(',
   );
   expect(code).toBe(2);
-  expect(notes).toContain('input-invalid');
-  expect(notes).toContain('--filter');
+  expect(notes).toContain('invalid_binding_filter');
   expect(await world.json('bindings', 'list')).toEqual([]);
 });
 
@@ -162,4 +164,32 @@ test('a connection that bindings use is not deleted, one that none uses is', asy
   await world.run('bindings', 'delete', 'iris', 'desk');
   expect((await world.run('connections', 'delete', 'octo')).out).toBe('Deleted octo.');
   expect((await world.run('connections', 'show', 'octo')).notes).toContain('connection-not-found');
+});
+
+test('a filter is tried on the newest facts of a binding, and each is told why', async () => {
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  await world.run('bindings', 'put', 'iris', 'desk', '--connection', 'octo');
+  const test = ['bindings', 'test', 'iris', 'desk'] as const;
+  expect((await world.run(...test)).out).toBe('No fact of this connection among the newest 0 records.');
+  for (const [index, text] of ['a bug', 'a question'].entries()) {
+    await world.publish(normalizedFacts, { ...exampleFact, sourceEventId: SourceEventId.parse(`e${index}`), text });
+  }
+  const partition = partitionOf(exampleFact.signalChannelId, 3);
+  const { code, out } = await world.run(...test, '--filter', "signal.entry.text.contains('bug')");
+  expect({ code, lines: out.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  ').trim()) }).toEqual({
+    code: 0,
+    lines: [
+      'came  channel  fact  why',
+      `filtered  just now  github:octo/repo#7  normalized-facts/${partition}/1  the filter is false`,
+      `passes  just now  github:octo/repo#7  normalized-facts/${partition}/0  the filter is true`,
+      '',
+      '1 of 2 facts pass.',
+    ],
+  });
+  expect(await world.json(...test, '--last', '1')).toMatchObject({
+    filter: null,
+    looked: 2,
+    facts: [{ outcome: 'passes', reason: 'there is no filter' }],
+  });
+  expect(await world.run(...test, '--filter', '1 +')).toMatchObject({ code: 2, out: '' });
 });

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Decision } from '../../../schemas/decision.ts';
 import { BusError } from '../../../shared/errors.ts';
+import { findDecided } from '../../../shared/journey/find.ts';
+import type { JourneyReport } from '../../../shared/journey/report.ts';
+import { walkJourney } from '../../../shared/journey/walk.ts';
 import { defineCommand } from '../command.ts';
 import type { CommandContext } from '../context.ts';
 import { configure } from '../serving/configure.ts';
 import { type LocalProduct, runLocalProduct, watchDecisions } from '../serving/local-product.ts';
 import { githubSamples, type Sample, sendSample } from '../serving/samples.ts';
 import { table } from '../style.ts';
-import { findDecided } from '../why/find.ts';
-import type { JourneyReport } from '../why/report.ts';
 import { showJourneys } from '../why/show.ts';
-import { walkJourney } from '../why/walk.ts';
 import { openJourneyWorld } from '../why/world.ts';
 
 const connectionId = 'octo';
@@ -41,7 +41,7 @@ export const demo = defineCommand({
     await runLocalProduct(context, {
       embedded,
       // A demonstration chooses its ports by itself, so that it runs beside anything else.
-      given: { ...context.given, INGRESS_PORT: '0' },
+      given: { ...context.given, INGRESS_PORT: '0', API_PORT: '0' },
       name: 'demo',
       keepData: false,
       logLevel: 'error',

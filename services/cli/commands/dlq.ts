@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { deadLetters } from '../../../schemas/dead-letter.ts';
 import { topics } from '../../../schemas/index.ts';
 import { BusError } from '../../../shared/errors.ts';
+import { createLogReader } from '../../../shared/journey/log-reader.ts';
+import { type Position, positionText } from '../../../shared/journey/position.ts';
 import { createSender } from '../../../shared/runtime/sender.ts';
 import { defineCommand, type Family } from '../command.ts';
 import type { CommandContext } from '../context.ts';
@@ -12,8 +14,6 @@ import { type ListedLetter, readLetters } from '../dead-letters/read-letters.ts'
 import { redriveLetters } from '../dead-letters/redrive.ts';
 import { isNarrowed, selectionOf, selectionOptions } from '../dead-letters/selection.ts';
 import { countLetters, type LetterReport, rowOf, showCounts, showLetter, showLetters } from '../dead-letters/show.ts';
-import { createLogReader } from '../why/log-reader.ts';
-import { type Position, positionText } from '../why/position.ts';
 import { openJourneyWorld } from '../why/world.ts';
 
 const position = z

@@ -9,6 +9,7 @@ import { migrate } from './migrate.ts';
 import { rebuild } from './rebuild.ts';
 import { replay } from './replay.ts';
 import { run } from './run.ts';
+import { tokens } from './tokens.ts';
 import { topics } from './topics.ts';
 import { up } from './up.ts';
 import { why } from './why.ts';
@@ -16,7 +17,7 @@ import { why } from './why.ts';
 /** Every command, in the order in which a person needs them. */
 export const chapters: readonly Chapter[] = [
   { title: 'Start', entries: [demo, up, dev, migrate, run] },
-  { title: 'Say who is woken by what', entries: [connections, bindings] },
+  { title: 'Say who is woken by what', entries: [connections, bindings, tokens] },
   { title: 'See what happened', entries: [why, doctor, dlq, topics] },
   { title: 'Decide again', entries: [replay, rebuild] },
 ];

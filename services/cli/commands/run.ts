@@ -23,8 +23,9 @@ export const run = defineCommand({
       openPorts: openRealPorts,
       clock,
       stop: new AbortController().signal,
-      onStarted: async ({ ingressUrl, probeUrl }) => {
+      onStarted: async ({ ingressUrl, apiUrl, probeUrl }) => {
         if (ingressUrl !== undefined) terminal.note(`Webhooks:  ${ingressUrl}/webhooks/v1/…`);
+        if (apiUrl !== undefined) terminal.note(`API:       ${apiUrl}/signal-bindings`);
         terminal.note(`Probes:    ${probeUrl}/readyz`);
       },
     });

@@ -31,11 +31,18 @@ export const up = defineCommand({
   show: () => '',
 });
 
-async function announce({ environment, ingressUrl, probeUrl, context: { terminal } }: LocalProduct): Promise<void> {
+async function announce({
+  environment,
+  ingressUrl,
+  apiUrl,
+  probeUrl,
+  context: { terminal },
+}: LocalProduct): Promise<void> {
   terminal.note(`\nKafka      ${environment.KAFKA_BROKERS}`);
   terminal.note(`Redis      ${environment.REDIS_URL}`);
   terminal.note(`Registry   ${environment.SCHEMA_REGISTRY_URL}`);
   terminal.note(`Webhooks   ${ingressUrl}/webhooks/v1/<provider>/<connection>/<kind>`);
+  terminal.note(`API        ${apiUrl}/signal-bindings`);
   terminal.note(`Probes     ${probeUrl}/livez, /readyz, /metrics`);
   terminal.note(
     '\nReady. In another terminal of this folder: signalbox connections put, bindings put, why. Ctrl-C stops it.',

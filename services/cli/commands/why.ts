@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { BusError } from '../../../shared/errors.ts';
+import type { Question } from '../../../shared/journey/find.ts';
+import { tellJourneys } from '../../../shared/journey/tell.ts';
 import { defineCommand } from '../command.ts';
 import { parseSpan } from '../time.ts';
-import { findDecided, findUndecided, type Question } from '../why/find.ts';
-import type { JourneyReport } from '../why/report.ts';
 import { showJourneys } from '../why/show.ts';
-import { walkJourney } from '../why/walk.ts';
 import { openJourneyWorld } from '../why/world.ts';
 
 const questionOf = ([first = '', second]: readonly string[]): Question =>
@@ -39,20 +38,13 @@ export const why = defineCommand({
 
   async run({ ids, limit, since }, context) {
     const world = await openJourneyWorld(context);
-    const question = questionOf(ids);
-    const decided = await findDecided(question, world);
-    const from = context.clock.now() - (parseSpan(since) ?? 0);
-    const facts = decided.length > 0 ? decided : await findUndecided(question, from, world);
-
-    const reports: JourneyReport[] = [];
-    for (const fact of facts) {
-      world.progress(`Following ${fact.rootId} …`);
-      const report = await walkJourney(fact, world);
-      if (report !== undefined) reports.push(report);
-    }
-    if (reports.length === 0) throw new BusError('journey-not-found', { ids, 'looked back': since });
-    const journeys = reports.toSorted((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0)).slice(-limit);
-    return { journeys, omitted: reports.length - journeys.length };
+    const told = await tellJourneys(
+      questionOf(ids),
+      { limit, since: context.clock.now() - (parseSpan(since) ?? 0) },
+      world,
+    );
+    if (told.journeys.length === 0) throw new BusError('journey-not-found', { ids, 'looked back': since });
+    return told;
   },
 
   show({ journeys, omitted }, page) {

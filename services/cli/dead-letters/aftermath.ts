@@ -1,11 +1,11 @@
 import type { DeadLetter } from '../../../schemas/dead-letter.ts';
 import type { Decision } from '../../../schemas/decision.ts';
 import { journeys } from '../../../schemas/journey.ts';
-import { allDecisions } from '../why/decisions.ts';
-import type { LoggedRecord } from '../why/log-reader.ts';
-import { parsePosition, positionText } from '../why/position.ts';
-import { createTrail } from '../why/trail.ts';
-import type { JourneyWorld } from '../why/world.ts';
+import { allDecisions } from '../../../shared/journey/decisions.ts';
+import type { LoggedRecord } from '../../../shared/journey/log-reader.ts';
+import { parsePosition, positionText } from '../../../shared/journey/position.ts';
+import { createTrail } from '../../../shared/journey/trail.ts';
+import type { JourneyWorld } from '../../../shared/journey/world.ts';
 import { letterRecords } from './read-letters.ts';
 import { redrivenRecord } from './redrive.ts';
 

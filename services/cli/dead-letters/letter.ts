@@ -1,7 +1,7 @@
 import { type DeadLetter, deadLetters } from '../../../schemas/dead-letter.ts';
+import type { LoggedRecord } from '../../../shared/journey/log-reader.ts';
+import { type Position, parsePosition } from '../../../shared/journey/position.ts';
 import { fromText } from '../../../shared/runtime/header.ts';
-import type { LoggedRecord } from '../why/log-reader.ts';
-import { type Position, parsePosition } from '../why/position.ts';
 
 /** A dead letter without its bytes: what is enough to list and choose. */
 export interface Letter {

@@ -1,10 +1,10 @@
 import { deadLetters } from '../../../schemas/dead-letter.ts';
 import { BusError } from '../../../shared/errors.ts';
+import type { LoggedRecord } from '../../../shared/journey/log-reader.ts';
+import { positionText } from '../../../shared/journey/position.ts';
 import type { Bus } from '../../../shared/runtime/bus.ts';
 import { parseHeader } from '../../../shared/runtime/header.ts';
 import type { CommandContext } from '../context.ts';
-import type { LoggedRecord } from '../why/log-reader.ts';
-import { positionText } from '../why/position.ts';
 import { type Letter, letterOf } from './letter.ts';
 import type { Selection } from './selection.ts';
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { DeadLetter, deadLetters } from '../../../schemas/dead-letter.ts';
 import { decisions } from '../../../schemas/decision.ts';
 import type { Topic } from '../../../schemas/define.ts';
+import type { LoggedRecord } from '../../../shared/journey/log-reader.ts';
 import { callRow } from '../../../shared/runtime/apply-effects.ts';
 import type { IncomingRecord, OutgoingRecord } from '../../../shared/runtime/bus.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -11,7 +12,6 @@ import { reject } from '../../../shared/stage/effects.ts';
 import type { AnyStage } from '../../../shared/stage/stage.ts';
 import { type Ask, asks, counted, counting } from '../../../shared/testing/counting-stage.ts';
 import { testCodec } from '../../../shared/testing/test-codec.ts';
-import type { LoggedRecord } from '../why/log-reader.ts';
 import { letterOf } from './letter.ts';
 import { redriveLetters, redriveMark, redrivenRecord } from './redrive.ts';
 

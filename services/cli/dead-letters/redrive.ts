@@ -1,12 +1,12 @@
 import { type DeadLetter, deadLetters } from '../../../schemas/dead-letter.ts';
 import { BusError } from '../../../shared/errors.ts';
+import type { LoggedRecord, LogReader } from '../../../shared/journey/log-reader.ts';
+import { positionText } from '../../../shared/journey/position.ts';
 import { partitionOf } from '../../../shared/partition.ts';
 import type { OutgoingRecord } from '../../../shared/runtime/bus.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Codec } from '../../../shared/runtime/codec.ts';
 import { formatHeader, parseHeader } from '../../../shared/runtime/header.ts';
-import type { LoggedRecord, LogReader } from '../why/log-reader.ts';
-import { positionText } from '../why/position.ts';
 import type { Letter } from './letter.ts';
 
 /**

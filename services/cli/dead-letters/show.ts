@@ -1,8 +1,8 @@
 import { type ErrorEntry, errors } from '../../../shared/errors.ts';
+import { positionText } from '../../../shared/journey/position.ts';
 import type { Page } from '../command.ts';
 import { list, type Style, table } from '../style.ts';
 import { ago, instant } from '../time.ts';
-import { positionText } from '../why/position.ts';
 import type { Redrive } from './aftermath.ts';
 import { type Content, printable } from './content.ts';
 import type { ListedLetter } from './read-letters.ts';

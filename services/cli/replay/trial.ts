@@ -1,5 +1,5 @@
 import { type Binding, bindingKey, bindings } from '../../../schemas/binding.ts';
-import { checkFilter } from '../../../shared/cel/filter.ts';
+import { requireFilter } from '../../../shared/cel/filter.ts';
 import { BusError } from '../../../shared/errors.ts';
 import { tableOf } from '../../../shared/runtime/tables.ts';
 import type { Table } from '../../../shared/stage/stage.ts';
@@ -23,10 +23,7 @@ export function withTrial(present: Table<Binding>, { agentUid, name, change }: T
     return tried;
   }
   const { filter } = change;
-  if (filter !== undefined) {
-    const checked = checkFilter(filter);
-    if (!checked.ok) throw new BusError('input-invalid', { '--filter': checked.reason });
-  }
+  requireFilter(filter);
   const filters = filter === undefined ? {} : { cel: filter };
   tried.set(key, { ...binding, filters, enabled: true, unavailableReason: null });
   return tried;

@@ -14,6 +14,7 @@ const environment = {
   SIGNALBOX_PROBE_PORT: '0',
   SIGNALBOX_PARTITIONS: '2',
   INGRESS_PORT: '0',
+  API_PORT: '0',
   SIGNALBOX_SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
   RUNTIME_RETRY_MS: '10',
 };
@@ -60,24 +61,65 @@ const hindrances: readonly [string, (world: World) => Partial<Ports>][] = [
   ['the group is away', ({ bus }) => ({ bus: async () => ({ ...bus, join: away }) })],
 ];
 
-test.each(hindrances)('a stop is heard while %s', async (_, hinder) => {
-  hindered.mockClear();
+test.each(hindrances.flatMap(([what, hinder]) => ['ingress', 'api'].map((edge) => [what, edge, hinder] as const)))(
+  'a stop is heard while %s and %s starts',
+  async (_, edge, hinder) => {
+    hindered.mockClear();
+    const stop = new AbortController();
+    const onStarted = vi.fn(async () => undefined);
+    const ports = await portsOf(hinder);
+    const ended = serve({
+      names: [edge, 'filter'],
+      environment,
+      openPorts: () => ports,
+      clock: systemClock,
+      stop: stop.signal,
+      log: silentLog,
+      onStarted,
+    });
+    await vi.waitUntil(() => hindered.mock.calls.length > 0);
+    stop.abort();
+    expect(await ended).toEqual({ type: 'stopped' });
+    expect(onStarted).not.toHaveBeenCalled();
+  },
+);
+
+test('the API is one of the services: it answers, is counted and stops', async () => {
   const stop = new AbortController();
-  const onStarted = vi.fn(async () => undefined);
-  const ports = await portsOf(hinder);
+  const ports = await portsOf(() => ({}));
   const ended = serve({
-    names: ['ingress', 'filter'],
+    names: ['api'],
     environment,
     openPorts: () => ports,
     clock: systemClock,
     stop: stop.signal,
     log: silentLog,
-    onStarted,
+    async onStarted({ apiUrl, probeUrl }) {
+      const refused = await fetch(`${apiUrl}/signal-bindings`);
+      expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'token-missing' }]);
+      expect((await fetch(`${probeUrl}/readyz`)).status).toBe(200);
+      const metrics = await (await fetch(`${probeUrl}/metrics`)).text();
+      expect(metrics).toContain('signalbox_api_requests_total{operation="none",outcome="token-missing"} 1');
+      expect(metrics).toContain('signalbox_table_rows{stage="api",table="tokens"} 0');
+      stop.abort();
+    },
   });
-  await vi.waitUntil(() => hindered.mock.calls.length > 0);
-  stop.abort();
   expect(await ended).toEqual({ type: 'stopped' });
-  expect(onStarted).not.toHaveBeenCalled();
+});
+
+test('the API does not start without a key to seal secrets with', async () => {
+  const ports = await portsOf(() => ({}));
+  const { SIGNALBOX_SECRET_KEYS: _, ...bare } = environment;
+  const started = serve({
+    names: ['api'],
+    environment: bare,
+    openPorts: () => ports,
+    clock: systemClock,
+    stop: new AbortController().signal,
+    log: silentLog,
+    onStarted: async () => undefined,
+  });
+  await expect(started).rejects.toMatchObject({ code: 'setting-invalid' });
 });
 
 test('what runs already is stopped well when a stop comes before all are started', async () => {

@@ -16,8 +16,6 @@ import type { RunningService } from '../../../shared/runtime/process.ts';
 import { createPublisher } from '../../../shared/runtime/publisher.ts';
 import { runStage } from '../../../shared/runtime/run-stage.ts';
 import { type RuntimeSettings, config as runtimeConfig } from '../../../shared/runtime/runtime-settings.ts';
-import { createSender, type Sender } from '../../../shared/runtime/sender.ts';
-import { openTable } from '../../../shared/runtime/tables.ts';
 import type { Tracing } from '../../../shared/runtime/tracing/tracing.ts';
 import { unlessStopped } from '../../../shared/runtime/unless-stopped.ts';
 import type { KeyRing } from '../../../shared/sealing.ts';
@@ -27,6 +25,8 @@ import { config as ingressConfig } from '../../ingress/config.ts';
 import { buildIngress } from '../../ingress/ingress.ts';
 import { inOrder } from '../pipeline-order.ts';
 import { tellsWaiting, type World } from './open-world.ts';
+import { listening, openConfiguration, type Started, senderFor } from './service.ts';
+import { apiName, startApi } from './start-api.ts';
 
 /** The name of the HTTP edge among the services. */
 export const ingressName = 'ingress';
@@ -36,6 +36,7 @@ export const serviceNames: readonly [string, ...string[]] = [
   ingressName,
   // Those that read what the shell writes, as the journal does, come last.
   ...new Set([...inOrder([...stages.values()]).map(({ name }) => name), ...stages.keys()]),
+  apiName,
 ];
 
 /** What services are started with. */
@@ -53,15 +54,13 @@ export interface ServiceOptions {
   readonly stop: AbortSignal;
 }
 
-/** The services that run, and where the edge listens when it is among them. */
+/** The services that run, and where the edge and the API listen when they are among them. */
 export interface StartedServices {
   readonly services: readonly RunningService[];
   readonly ingressUrl: string | undefined;
+  readonly apiUrl: string | undefined;
 }
 
-/** A batch takes less than its topic's `max.message.bytes`: this much is left to the records of one partition. */
-const requestShare = 0.9;
-const defaultMaxBytes = 1_048_576;
 /** A member that has not been heard by the broker for this long is taken for dead. */
 const heartbeatLimitMs = 60_000;
 const stuckLimitMs = 60_000;
@@ -74,7 +73,7 @@ export async function startServices(options: ServiceOptions): Promise<StartedSer
   const { names, world, environment, clock, log, stop } = options;
   const [runtime] = readConfig([runtimeConfig] as const, environment);
   const services: RunningService[] = [];
-  let ingressUrl: string | undefined;
+  const urls = new Map<string, string>();
   try {
     const codec = await unlessStopped(
       stop,
@@ -90,7 +89,7 @@ export async function startServices(options: ServiceOptions): Promise<StartedSer
       try {
         const { service, url } = await unlessStopped(stop, starting);
         services.push(service);
-        ingressUrl ??= url;
+        if (url !== undefined) urls.set(name, url);
       } catch (error) {
         // Started after the stop it would hold its place for nobody.
         if (stop.aborted) starting.then(({ service }) => service.stop()).catch(() => undefined);
@@ -100,12 +99,7 @@ export async function startServices(options: ServiceOptions): Promise<StartedSer
   } catch (error) {
     if (!stop.aborted) throw error;
   }
-  return { services, ingressUrl };
-}
-
-interface Started {
-  readonly service: RunningService;
-  readonly url?: string;
+  return { services, ingressUrl: urls.get(ingressName), apiUrl: urls.get(apiName) };
 }
 
 async function startService(
@@ -114,24 +108,11 @@ async function startService(
   { codec, runtime }: { readonly codec: Codec; readonly runtime: RuntimeSettings },
 ): Promise<Started> {
   if (name === ingressName) return startIngress(options, codec, runtime);
+  if (name === apiName) return startApi(options, codec, runtime);
   const stage = stages.get(name);
   if (stage === undefined) throw new RangeError('no service of this name');
   return { service: await startStage(options, { stage, codec, runtime }) };
 }
-
-const senderFor = (service: string, { world, clock }: ServiceOptions, runtime: RuntimeSettings): Sender => {
-  const limits = new Map(topics.map((topic) => [topic.name, (topic.maxBytes ?? defaultMaxBytes) * requestShare]));
-  return createSender({
-    bus: world.bus,
-    clock,
-    limits: {
-      maxRequestBytes: (topic) => limits.get(topic) ?? defaultMaxBytes * requestShare,
-      retryMs: runtime.retryMs,
-      inFlight: 1,
-    },
-    producer: service,
-  });
-};
 
 async function startStage(
   options: ServiceOptions,
@@ -178,7 +159,7 @@ async function startStage(
 }
 
 async function startIngress(options: ServiceOptions, codec: Codec, runtime: RuntimeSettings): Promise<Started> {
-  const { world, clock, log, metrics, environment, keys, stop } = options;
+  const { world, clock, log, metrics, environment, keys } = options;
   if (keys === undefined) {
     throw new BusError('setting-invalid', {
       problems: ['SIGNALBOX_SECRET_KEYS: is missing; the edge opens secrets with it'],
@@ -187,21 +168,7 @@ async function startIngress(options: ServiceOptions, codec: Codec, runtime: Runt
   const [settings] = readConfig([ingressConfig] as const, environment);
   const sender = senderFor(ingressName, options, runtime);
   const publisher = createPublisher({ bus: world.bus, codec, sender });
-  const openAccounts = () =>
-    openTable({
-      topic: connections,
-      bus: world.bus,
-      codec,
-      clock,
-      retryMs: runtime.retryMs,
-      onProblem: ({ offset, ...problem }) =>
-        log.error(
-          { stage: ingressName, ...problem, offset: String(offset) },
-          'configuration record unreadable, last good one kept',
-        ),
-    });
-  const accounts = await inReach(openAccounts, { clock, retryMs: runtime.retryMs, stop });
-  await accounts.ready;
+  const accounts = await openConfiguration(ingressName, connections, { ...options, codec, runtime });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const server = buildIngress({
     providers,
@@ -217,7 +184,10 @@ async function startIngress(options: ServiceOptions, codec: Codec, runtime: Runt
     onOutcome: ({ provider, outcome }) => metrics.webhook(provider, outcome),
     tracing: options.tracing,
   });
-  const url = await listening(() => server.listen({ host: settings.host, port: settings.port }), settings.port);
+  const url = await listening(() => server.listen({ host: settings.host, port: settings.port }), {
+    port: settings.port,
+    setting: 'INGRESS_PORT',
+  });
   metrics.watch({
     name: ingressName,
     tableRows: () => new Map([[connections.name, accounts.size()]]),
@@ -240,15 +210,4 @@ async function startIngress(options: ServiceOptions, codec: Codec, runtime: Runt
       },
     },
   };
-}
-
-async function listening(listen: () => Promise<string>, port: number): Promise<string> {
-  try {
-    return await listen();
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') {
-      throw new BusError('port-taken', { port, setting: 'INGRESS_PORT' }, cause);
-    }
-    throw cause;
-  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { JourneyReport, RecordHop } from '../../../shared/journey/report.ts';
 import { plain } from '../style.ts';
-import type { JourneyReport, RecordHop } from './report.ts';
 import { showJourneys } from './show.ts';
 
 const startedAt = Date.UTC(2031, 1, 28, 6);

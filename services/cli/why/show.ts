@@ -1,8 +1,8 @@
 import type { OutcomeStatus } from '../../../schemas/decision.ts';
+import type { DecisionHop, Hop, JourneyReport, RecordHop } from '../../../shared/journey/report.ts';
 import type { Page } from '../command.ts';
 import { padded, type Style, widthOf } from '../style.ts';
 import { ago, instant, span } from '../time.ts';
-import type { DecisionHop, Hop, JourneyReport, RecordHop } from './report.ts';
 
 /** One line of the tree: when, where in the tree, and what is said about it. */
 interface Line {

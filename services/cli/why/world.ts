@@ -1,66 +1,17 @@
-import { decisions } from '../../../schemas/decision.ts';
-import type { Topic } from '../../../schemas/define.ts';
-import { topics } from '../../../schemas/index.ts';
-import type { Bus } from '../../../shared/runtime/bus.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Codec } from '../../../shared/runtime/codec.ts';
-import type { AnyStage } from '../../../shared/stage/index.ts';
+import { type JourneyWorld, openJourneyWorld as openOver } from '../../../shared/journey/world.ts';
 import { stages } from '../../index.ts';
 import type { CommandContext } from '../context.ts';
 import { inOrder } from '../pipeline-order.ts';
-import { createLogReader, type LoggedRecord, type LogReader } from './log-reader.ts';
-import { positionText } from './position.ts';
-import { createProjectionReader, type ProjectionReader } from './projection-reader.ts';
 
-/** What a journey is read from. */
-export interface JourneyWorld {
-  readonly bus: Bus;
-  readonly codec: Codec;
-  readonly log: LogReader;
-  readonly journal: ProjectionReader;
-  /** The stages that handle facts, each after those whose output it reads. */
-  readonly pipeline: readonly AnyStage[];
-  readonly clock: Clock;
-  readonly progress: (text: string | undefined) => void;
-}
-
-/** Opens what a journey is read from. */
+/** Opens what a journey is read from, over what a command reaches. */
 export async function openJourneyWorld(context: CommandContext): Promise<JourneyWorld> {
   const [bus, store, codec] = await Promise.all([context.bus(), context.store(), context.codec()]);
-  const log = createLogReader(bus);
-  const journal = await createProjectionReader({
-    store,
-    stage: 'decision-journal',
-    partitions: (await log.bounds(decisions.name)).length,
-    now: context.clock.now,
-  });
-  return {
+  return openOver({
     bus,
+    store,
     codec,
-    log,
-    journal,
-    pipeline: inOrder([...stages.values()]),
     clock: context.clock,
+    pipeline: inOrder([...stages.values()]),
     progress: context.terminal.progress,
-  };
-}
-
-const byName = new Map<string, Topic>(topics.map((topic) => [topic.name, topic]));
-
-/** A record's value and the topic that explains it; undefined when it cannot be read. */
-export async function readValue(
-  { position, record }: LoggedRecord,
-  codec: Codec,
-): Promise<{ readonly topic: Topic; readonly value: unknown } | undefined> {
-  const topic = byName.get(position.topic);
-  if (topic === undefined) return undefined;
-  const decoded = await codec.decode(topic, record.value);
-  return decoded.type === 'value' ? { topic, value: decoded.value } : undefined;
-}
-
-/** The id of the fact that a record belongs to, as the stages compute it. */
-export async function rootIdOf(logged: LoggedRecord, codec: Codec): Promise<string> {
-  if (logged.header !== undefined) return logged.header.rootId;
-  const read = await readValue(logged, codec);
-  return (read === undefined ? undefined : read.topic.id?.(read.value)) ?? positionText(logged.position);
+  });
 }

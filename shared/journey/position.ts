@@ -1,4 +1,4 @@
-import { parseFrom } from '../../../shared/runtime/header.ts';
+import { parseFrom } from '../runtime/header.ts';
 
 /** Where a record lies in the log. */
 export interface Position {

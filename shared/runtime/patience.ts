@@ -1,5 +1,5 @@
-import { BusError, errors } from '../../shared/errors.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
+import { BusError, errors } from '../errors.ts';
+import type { Clock } from './clock.ts';
 
 const tries = 20;
 const betweenMs = 250;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Place } from '../../../schemas/define.ts';
-import { partitionOf } from '../../../shared/partition.ts';
-import { rowOf, type Store } from '../../../shared/runtime/store.ts';
+import type { Place } from '../../schemas/define.ts';
+import { partitionOf } from '../partition.ts';
+import { rowOf, type Store } from '../runtime/store.ts';
 
 /** Reads rows of one stage's projections from outside of the stage. */
 export interface ProjectionReader {

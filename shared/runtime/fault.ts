@@ -1,4 +1,4 @@
-import { BusError, type ErrorCode } from '../../shared/errors.ts';
+import { BusError, type ErrorCode } from '../errors.ts';
 
 /**
  * What a log may say of an exception: its code, its kind and the place where it was thrown. Never its message: a parser

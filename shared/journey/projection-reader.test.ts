@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { journeyIndex, journeys } from '../../../schemas/journey.ts';
-import { partitionOf } from '../../../shared/partition.ts';
-import { createEmbeddedInfrastructure } from '../../../shared/runtime/memory/embedded.ts';
-import { rowOf, type Store } from '../../../shared/runtime/store.ts';
+import { journeyIndex, journeys } from '../../schemas/journey.ts';
+import { partitionOf } from '../partition.ts';
+import { createEmbeddedInfrastructure } from '../runtime/memory/embedded.ts';
+import { rowOf, type Store } from '../runtime/store.ts';
 import { createProjectionReader } from './projection-reader.ts';
 
 const partitions = 4;

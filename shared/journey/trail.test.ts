@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { formatHeader } from '../../../shared/runtime/header.ts';
-import { createEmbeddedInfrastructure } from '../../../shared/runtime/memory/embedded.ts';
+import { formatHeader } from '../runtime/header.ts';
+import { createEmbeddedInfrastructure } from '../runtime/memory/embedded.ts';
 import { createLogReader } from './log-reader.ts';
 import { parsePosition, positionText } from './position.ts';
 import { createTrail } from './trail.ts';

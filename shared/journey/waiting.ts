@@ -1,5 +1,5 @@
-import { groupOf } from '../../../shared/runtime/run-stage.ts';
-import { patiently } from '../patience.ts';
+import { patiently } from '../runtime/patience.ts';
+import { groupOf } from '../runtime/run-stage.ts';
 import { clockSlackMs } from './decisions.ts';
 import type { LoggedRecord } from './log-reader.ts';
 import { type JourneyWorld, rootIdOf } from './world.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BusError } from '../../shared/errors.ts';
+import { BusError } from '../errors.ts';
 import { patiently } from './patience.ts';
 
 const clock = { now: () => 0, sleep: async () => undefined };

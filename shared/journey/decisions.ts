@@ -1,8 +1,8 @@
-import { actorEvents, sessionKey, sessionOfChannel } from '../../../schemas/actor-event.ts';
-import { bindingKey } from '../../../schemas/binding.ts';
-import { type DeadLetter, deadLetters } from '../../../schemas/dead-letter.ts';
-import { type Decision, decisions } from '../../../schemas/decision.ts';
-import { partitionOf } from '../../../shared/partition.ts';
+import { actorEvents, sessionKey, sessionOfChannel } from '../../schemas/actor-event.ts';
+import { bindingKey } from '../../schemas/binding.ts';
+import { type DeadLetter, deadLetters } from '../../schemas/dead-letter.ts';
+import { type Decision, decisions } from '../../schemas/decision.ts';
+import { partitionOf } from '../partition.ts';
 import type { LoggedRecord } from './log-reader.ts';
 import { positionText } from './position.ts';
 import type { JourneyWorld } from './world.ts';

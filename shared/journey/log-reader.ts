@@ -1,6 +1,6 @@
-import { BusError } from '../../../shared/errors.ts';
-import type { Bus, IncomingRecord } from '../../../shared/runtime/bus.ts';
-import { parseHeader, type RecordHeader } from '../../../shared/runtime/header.ts';
+import { BusError } from '../errors.ts';
+import type { Bus, IncomingRecord } from '../runtime/bus.ts';
+import { parseHeader, type RecordHeader } from '../runtime/header.ts';
 import type { Position } from './position.ts';
 
 /** A record of the log, where it lies and where it came from. */

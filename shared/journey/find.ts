@@ -1,8 +1,8 @@
-import { actorEvents } from '../../../schemas/actor-event.ts';
-import { type JourneyHandle, journeyIndex, journeys } from '../../../schemas/journey.ts';
-import { normalizedFacts } from '../../../schemas/normalized-fact.ts';
-import { rawProviderFacts } from '../../../schemas/raw-provider-fact.ts';
-import { partitionOf } from '../../../shared/partition.ts';
+import { actorEvents } from '../../schemas/actor-event.ts';
+import { type JourneyHandle, journeyIndex, journeys } from '../../schemas/journey.ts';
+import { normalizedFacts } from '../../schemas/normalized-fact.ts';
+import { rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
+import { partitionOf } from '../partition.ts';
 import type { LoggedRecord } from './log-reader.ts';
 import { type Position, parsePosition } from './position.ts';
 import { type JourneyWorld, readValue, rootIdOf } from './world.ts';

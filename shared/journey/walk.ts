@@ -1,5 +1,5 @@
-import type { About } from '../../../schemas/define.ts';
-import { journeys } from '../../../schemas/journey.ts';
+import type { About } from '../../schemas/define.ts';
+import { journeys } from '../../schemas/journey.ts';
 import { allDecisions, type Decided, type FollowUp, followUp } from './decisions.ts';
 import type { FoundFact } from './find.ts';
 import { parsePosition, positionText } from './position.ts';

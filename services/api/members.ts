@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { Binding } from '../../schemas/binding.ts';
+import { ConnectionId, SignalChannelId, SourceEntryId } from '../../schemas/ids.ts';
+import { GroupMessageMode } from '../../shared/group-message-mode.ts';
+import { TypedAgentUid, TypedBindingName } from '../../shared/typed-ids.ts';
+
+/** What inputs have in common. */
+export const members = {
+  agentUid: TypedAgentUid.describe('The agent; letter case does not matter.'),
+  bindingName: TypedBindingName.describe("The binding's name within its agent."),
+  signalChannelId: SignalChannelId.describe("The channel's id, percent-encoded in a path."),
+  sourceEntryId: SourceEntryId.describe("The entry's id within its channel, percent-encoded in a path."),
+  connectionId: ConnectionId.describe('The account whose facts the binding takes.'),
+  config: z
+    .record(z.string().max(200), z.json())
+    .describe('Settings of the connection by name, secrets among them; a blank secret keeps the stored one.'),
+  filters: z
+    .strictObject({ cel: z.string().trim().min(1).max(4_000).optional().describe('CEL over `binding` and `signal`.') })
+    .describe('Which facts pass: `{}` for all.'),
+  groupMessageMode: GroupMessageMode.describe('What a group message does that addresses nobody.'),
+  enabled: z.boolean().describe('Whether facts pass at all.'),
+};
+
+/** The codes of members that do not fit. */
+export const refusals = {
+  filters: 'invalid_binding_filter',
+  groupMessageMode: 'unknown_group_message_mode',
+} as const;
+
+/** A binding in an answer. */
+export const OneBinding = z.object({ signalBinding: Binding });
