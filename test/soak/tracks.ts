@@ -5,6 +5,8 @@ import { floorsOf, type GrowthBound, growsBeyond, type Point, ratesOf, type Slop
 interface Measure {
   readonly name: string;
   readonly metric: string;
+  /** A metric that is taken off it. */
+  readonly less?: string;
   readonly unit: string;
   /** The metric's unit in the figure's. */
   readonly times: number;
@@ -23,7 +25,15 @@ const floor = (points: readonly Point[]): readonly Point[] => {
 };
 
 const measures: readonly Measure[] = [
-  { name: 'memory', metric: 'process_resident_memory_bytes', unit: 'MiB', times: megabyte, least: 5 },
+  // Of its heap a process gives back late, or never, what it once took: a leak there shows in the floor.
+  {
+    ...{ name: 'memory', metric: 'process_resident_memory_bytes', unit: 'MiB', times: megabyte },
+    least: Number.POSITIVE_INFINITY,
+  },
+  {
+    ...{ name: 'memory beside heap', metric: 'process_resident_memory_bytes', less: 'nodejs_heap_size_total_bytes' },
+    ...{ unit: 'MiB', times: megabyte, least: 5 },
+  },
   { name: 'heap floor', metric: 'nodejs_heap_size_used_bytes', unit: 'MiB', times: megabyte, made: floor, least: 5 },
   { name: 'external memory', metric: 'nodejs_external_memory_bytes', unit: 'MiB', times: megabyte, least: 5 },
   { name: 'open files', metric: 'process_open_fds', unit: 'files', times: 1, least: 2 },
@@ -57,18 +67,19 @@ export interface Track {
 
 /** Begins to follow a process. */
 export function createTrack(): Track {
-  const points = new Map(measures.map(({ metric }): [string, Point[]] => [metric, []]));
+  const points = new Map(measures.map((measure): [Measure, Point[]] => [measure, []]));
   return {
     add(atMs, text) {
-      for (const [metric, list] of points) {
+      for (const [{ metric, less }, list] of points) {
         const value = metricIn(text, metric);
-        if (value !== undefined) list.push({ atMs, value });
+        const off = less === undefined ? 0 : metricIn(text, less);
+        if (value !== undefined && off !== undefined) list.push({ atMs, value: value - off });
       }
     },
     figures: (fromMs, percent) =>
-      measures.flatMap(({ name, metric, unit, times, made = (all) => all, least }) => {
+      [...points].flatMap(([{ name, unit, times, made = (all: readonly Point[]) => all, least }, list]) => {
         const bound: GrowthBound = { percent, least };
-        const late = (points.get(metric) ?? []).filter(({ atMs }) => atMs >= fromMs);
+        const late = list.filter(({ atMs }) => atMs >= fromMs);
         const figure = made(late).map(({ atMs, value }) => ({ atMs, value: value * times }));
         const [slope, second] = [figure, figure.slice(figure.length / 2)].map(slopeOf);
         if (slope === undefined) return [];
