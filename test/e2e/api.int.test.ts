@@ -109,9 +109,9 @@ test('a binding made over HTTP routes at once, its facts are read back and tried
   expect((await ask(`GET ${channel}`)).body).toMatchObject({ signalChannel: { id: signalChannelId, kind: 'issue' } });
   const entry = encodeURIComponent('issue_comment:1');
   expect((await ask(`GET ${channel}/signal-entries/${entry}`)).body).toMatchObject({ signalEntry: { text: 'a bug' } });
+  // Its partition may hold more of other channels than one page looks back through: then there is a next one.
   expect((await ask(`GET ${channel}/signal-entries`)).body).toMatchObject({
     signalEntries: [{ sourceEntryId: 'issue_comment:1' }],
-    next: null,
   });
   expect(await ask(`GET ${channel}/signal-entries/${encodeURIComponent('issue_comment:2')}`)).toMatchObject({
     status: 404,
