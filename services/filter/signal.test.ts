@@ -21,6 +21,24 @@ const common = {
   action: { id: null, actorKey: null, payload: null },
 };
 
+/** The members of `signal.entry` that a fact without an entry's content leaves empty. */
+const unwritten = {
+  replyToSourceEntryId: null,
+  senderKey: null,
+  actorEventType: null,
+  title: null,
+  text: null,
+  formattedContent: null,
+  attachments: null,
+  links: null,
+  author: null,
+  mentions: null,
+  metadata: {},
+  providerTime: null,
+  explicit: null,
+  mirrorOnly: null,
+};
+
 test('an entry has all groups, and null for what does not apply', () => {
   expect(filterVariables(bindings.example, exampleFact, gatewayTime)).toStrictEqual({
     binding: { name: 'desk', adapter: 'github' },
@@ -72,20 +90,7 @@ test('a removal has all groups too', () => {
         sourceEntryId: 'issue_comment:492700400',
         threadId: 'th-a',
         providerThreadId: 'th-a',
-        replyToSourceEntryId: null,
-        senderKey: null,
-        actorEventType: null,
-        title: null,
-        text: null,
-        formattedContent: null,
-        attachments: null,
-        links: null,
-        author: null,
-        mentions: null,
-        metadata: {},
-        providerTime: null,
-        explicit: null,
-        mirrorOnly: null,
+        ...unwritten,
       },
       lifecycle: { kind: 'removed', providerKind: 'deleted' },
       command: { prefixes: null, payload: null },
@@ -93,22 +98,6 @@ test('a removal has all groups too', () => {
   });
 });
 
-const unwritten = {
-  replyToSourceEntryId: null,
-  senderKey: null,
-  actorEventType: null,
-  title: null,
-  text: null,
-  formattedContent: null,
-  attachments: null,
-  links: null,
-  author: null,
-  mentions: null,
-  metadata: {},
-  providerTime: null,
-  explicit: null,
-  mirrorOnly: null,
-};
 const { author: _author, text: _text, actorEventType: _type, providerTime: _time, ...aboutExample } = exampleFact;
 const noEntryContent = {
   ...unwritten,

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { z } from 'zod';
 import { settingsOf, signalbox, signalboxJson } from '../integration/signalbox.ts';
 import { everyService, runServices, type ServiceProcess, stop, untilReady } from './product.ts';
 
@@ -90,6 +91,11 @@ async function comment(id: number, text: string): Promise<string> {
   return eventId;
 }
 
+const EntriesPage = z.object({
+  signalEntries: z.array(z.object({ sourceEntryId: z.string() })),
+  next: z.string().nullable(),
+});
+
 test('a binding made over HTTP routes at once, its facts are read back and tried, and a revoked token ends it', async () => {
   const put = await ask(`PUT /agents/${agent}/signal-bindings/github/desk`, {
     connectionId: connection,
@@ -109,10 +115,16 @@ test('a binding made over HTTP routes at once, its facts are read back and tried
   expect((await ask(`GET ${channel}`)).body).toMatchObject({ signalChannel: { id: signalChannelId, kind: 'issue' } });
   const entry = encodeURIComponent('issue_comment:1');
   expect((await ask(`GET ${channel}/signal-entries/${entry}`)).body).toMatchObject({ signalEntry: { text: 'a bug' } });
-  // Its partition may hold more of other channels than one page looks back through: then there is a next one.
-  expect((await ask(`GET ${channel}/signal-entries`)).body).toMatchObject({
-    signalEntries: [{ sourceEntryId: 'issue_comment:1' }],
-  });
+  // Its partition may hold more of other channels than one page looks back through.
+  const listed: string[] = [];
+  for (let before: string | null | undefined; before !== null; ) {
+    const page = EntriesPage.parse(
+      (await ask(`GET ${channel}/signal-entries${before === undefined ? '' : `?before=${before}`}`)).body,
+    );
+    listed.push(...page.signalEntries.map(({ sourceEntryId }) => sourceEntryId));
+    before = page.next;
+  }
+  expect(listed).toEqual(['issue_comment:1']);
   expect(await ask(`GET ${channel}/signal-entries/${encodeURIComponent('issue_comment:2')}`)).toMatchObject({
     status: 404,
     body: { code: 'entry-not-found' },
