@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { BatchWindows, UnaddressedGroupMessagePolicy } from './binding.ts';
 import { defineTopic } from './define.ts';
 import { AgentUid, BindingName, SignalChannelId } from './ids.ts';
-import { aboutFact, EntryReceived, exampleFact, NormalizedFact } from './normalized-fact.ts';
+import { HandedOverInput } from './mirror.ts';
+import { aboutFact, EntryLifecycle, EntryReceived, exampleFact, NormalizedFact } from './normalized-fact.ts';
 
 /** What later stages need of the binding, copied when the fact passed it. */
 export const RouteOfFact = z.object({
@@ -35,8 +36,20 @@ export type BatchDue = z.infer<typeof BatchDue>;
 export const EntryAddressed = z.object({ type: z.literal('entry.addressed'), route: RouteOfFact, fact: EntryReceived });
 export type EntryAddressed = z.infer<typeof EntryAddressed>;
 
+/**
+ * An entry that agents were given was removed or edited, and one of the events that held it, `merged`, is made of other
+ * messages too: what remains of it is in a row that only the event names.
+ */
+export const InputChanged = z.object({
+  type: z.literal('input.changed'),
+  route: RouteOfFact,
+  fact: z.discriminatedUnion('type', [EntryReceived, EntryLifecycle]),
+  inputs: z.array(HandedOverInput).min(1),
+});
+export type InputChanged = z.infer<typeof InputChanged>;
+
 /** What the mirror-projector reads: facts that passed, and what it told itself to do later. */
-export const AcceptedFact = z.discriminatedUnion('type', [FactAccepted, BatchDue, EntryAddressed]);
+export const AcceptedFact = z.discriminatedUnion('type', [FactAccepted, BatchDue, EntryAddressed, InputChanged]);
 export type AcceptedFact = z.infer<typeof AcceptedFact>;
 
 /** Facts that passed a binding, ordered by channel. */

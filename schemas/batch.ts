@@ -46,6 +46,24 @@ export const OpenBatch = z.object({
 });
 export type OpenBatch = z.infer<typeof OpenBatch>;
 
+/** A closed batch of several messages as the agent has it: without what was removed since, and with what was edited. */
+export const HandedOverBatch = z.object({ batch: OpenBatch });
+export type HandedOverBatch = z.infer<typeof HandedOverBatch>;
+
+/** What each actor event of several messages is made of, so that what remains of it can be told when one of them goes. */
+export const handedOverBatches = defineProjection({
+  name: 'handed-over-batches',
+  stage: 'mirror-projector',
+  summary: 'The messages of each event that is made of several, as the agent has them.',
+  value: HandedOverBatch,
+  place: (ref: {
+    readonly agentUid: string;
+    readonly bindingName: string;
+    readonly signalChannelId: string;
+    readonly eventId: string;
+  }) => ({ key: rowKey(ref.agentUid, ref.bindingName, ref.eventId), owner: ref.signalChannelId }),
+});
+
 /** What waits on one route in one channel, one batch for each thread, and which entries the agent was shown of late. */
 export const OpenBatches = z.object({ batches: z.array(OpenBatch), shownEntryIds: z.array(SourceEntryId) });
 export type OpenBatches = z.infer<typeof OpenBatches>;

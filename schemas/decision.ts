@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { defineTopic } from './define.ts';
 
 /**
- * The ends that a fact's way can have. `handed_over` follows on `accepted` or `recorded`: a message that waited went to the
- * agent, with others or alone.
+ * The ends that a fact's way can have. `handed_over` follows on another end: a message that waited went to the agent, with
+ * others or alone; or what a change of it leaves of an event of several messages did.
  */
 export const OutcomeStatus = z.enum([
   'answered_handshake',
@@ -23,6 +23,7 @@ export const OutcomeStatus = z.enum([
   'loop_guard',
   'accepted',
   'handed_over',
+  'input_superseded_refresh',
   'dead_letter',
 ]);
 export type OutcomeStatus = z.infer<typeof OutcomeStatus>;

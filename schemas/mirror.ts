@@ -14,6 +14,8 @@ export const Channel = z.object({
   name: z.string().nullable(),
   visibility: z.string().nullable(),
   metadata: JsonObject,
+  /** The provider's time of what is told above, the newest: what was true before it comes late and is not shown. */
+  providerTime: z.int().nonnegative().optional(),
   firstSeenAt: z.int().nonnegative(),
   lastSeenAt: z.int().nonnegative(),
 });
@@ -117,12 +119,16 @@ export const tombstones = defineProjection({
   place: routed,
 });
 
-/** An actor event that held an entry. `sessionId` where it went to another session than the channel's. */
+/**
+ * An actor event that held an entry. `sessionId` where it went to another session than the channel's; `merged` where it is
+ * made of several messages, which `handed-over-batches` has.
+ */
 export const HandedOverInput = z.object({
   eventId: z.string(),
   type: z.string(),
   at: z.int().nonnegative(),
   sessionId: SessionId.optional(),
+  merged: z.literal(true).optional(),
 });
 export type HandedOverInput = z.infer<typeof HandedOverInput>;
 
@@ -136,6 +142,8 @@ export const HandledRevision = z.object({
   providerTime: z.int().nonnegative().nullable(),
   actorEventType: z.string().nullable(),
   inputs: z.array(HandedOverInput).optional(),
+  /** A file of it was still being downloaded: when it has come, the agent is told. */
+  awaitsFiles: z.literal(true).optional(),
 });
 export type HandledRevision = z.infer<typeof HandledRevision>;
 

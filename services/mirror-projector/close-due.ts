@@ -2,6 +2,7 @@ import type { BatchDue } from '../../schemas/accepted-fact.ts';
 import { type Effect, outcome } from '../../shared/stage/index.ts';
 import { closeBatches, keepBatches } from './batch/close.ts';
 import { findDue, resultOf } from './batch/finalise.ts';
+import type { Settings } from './config.ts';
 import type { DueView } from './places.ts';
 
 /** A timer: the batch that it is for closes, unless it changed since or is closed. */
@@ -9,10 +10,12 @@ export function closeDue({
   view,
   due,
   at,
+  settings,
 }: {
   readonly view: DueView;
   readonly due: BatchDue;
   readonly at: number;
+  readonly settings: Settings;
 }): readonly Effect[] {
   const { route, signalChannelId } = due;
   const { batches: before, channel } = view;
@@ -22,8 +25,14 @@ export function closeDue({
     return [outcome('ignored', { reason })];
   }
   const { batch } = found;
-  const recent = view.recent?.entries ?? [];
-  const closing = closeBatches([batch], { route, channel, recent, shownEntryIds: before.shownEntryIds, at });
+  const closing = closeBatches([batch], {
+    route,
+    channel,
+    recent: view.recent?.entries ?? [],
+    shownEntryIds: before.shownEntryIds,
+    at,
+    inputRetentionMs: settings.inputRetentionMs,
+  });
   const batches = before.batches.filter((each) => each !== batch);
   return [
     ...closing.effects,

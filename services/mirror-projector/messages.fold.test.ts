@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AcceptedFact } from '../../schemas/accepted-fact.ts';
-import { ActorEvent } from '../../schemas/actor-event.ts';
+import { ActorEvent, type ReplacementEvent } from '../../schemas/actor-event.ts';
 import { splits } from '../../shared/testing/arbitraries.ts';
 import { said, toIris, toMei, unsaid } from '../../shared/testing/chat.ts';
 import { type FoldMessage, fold, type Left } from '../../shared/testing/fold.ts';
@@ -19,10 +19,11 @@ const fact: fc.Arbitrary<AcceptedFact> = fc
     text: fc.constantFrom('one', 'two', '/stop', '/new'),
     fact: fc.constantFrom({}, {}, toIris, toMei, { replyToSourceEntryId: 'e1' }, { providerThreadId: 'th-a' }),
     providerTime: fc.constantFrom(undefined, t0, t0 + 1),
+    edited: fc.constantFrom(undefined, undefined, true),
     removed: fc.constantFrom(false, false, false, true),
   } as const)
-  .map(({ removed, providerTime, fact: more, ...message }) => {
-    const told = { ...message, fact: { ...more, providerTime } };
+  .map(({ removed, edited, providerTime, fact: more, ...message }) => {
+    const told = { ...message, fact: { ...more, providerTime, edited } };
     return removed ? unsaid({ ...message, fact: {} }) : said(told);
   });
 
@@ -53,7 +54,9 @@ test('each fact of a conversation has exactly one end on its route, and nothing 
       );
       expect(ends).toStrictEqual(messages.map(({ id }) => id));
       expect([...timers]).toStrictEqual([]);
-      expect([...rows].filter(([, row]) => JSON.stringify(row).includes('"dueAt"'))).toStrictEqual([]);
+      expect(
+        [...rows].filter(([name, row]) => name.startsWith('open-batches:') && JSON.stringify(row).includes('"dueAt"')),
+      ).toStrictEqual([]);
     }),
   );
 });
@@ -65,7 +68,8 @@ test('a message goes to an agent at most once while it is not removed, and each 
         ({ value }) => value.type !== 'fact.accepted' || value.fact.type === 'entry_received',
       );
       const { left } = fold(stage, unremoved, { until });
-      const given = eventsOf(left).flatMap(({ data }) =>
+      const news = eventsOf(left).filter(({ data }) => data.lifecycle === undefined);
+      const given = news.flatMap(({ data }) =>
         (data.inboundBatch?.sourceEntryIds ?? [data.entry?.sourceEntryId]).map(
           (id) => `${data.session.agentUid} ${id}`,
         ),
@@ -76,6 +80,42 @@ test('a message goes to an agent at most once while it is not removed, and each 
       );
       expect(new Set(told)).toStrictEqual(new Set(eventsOf(left).map(({ id }) => id)));
     }),
+  );
+});
+
+test('an agent that takes each replacement holds nothing that is gone, and each message once', () => {
+  fc.assert(
+    fc.property(history, (messages) => {
+      const { left } = fold(stage, messages, { until });
+      const held = new Map<string, readonly string[]>();
+      const entriesOf = ({ data }: Pick<ActorEvent, 'data'> | ReplacementEvent): readonly string[] =>
+        data.inboundBatch?.sourceEntryIds ?? [data.entry?.sourceEntryId ?? ''];
+      for (const event of eventsOf(left)) {
+        const { agentUid } = event.data.session;
+        const { lifecycle } = event.data;
+        if (lifecycle === undefined) held.set(`${agentUid} ${event.id}`, entriesOf(event));
+        for (const { eventId, replacement } of lifecycle?.inputs ?? []) {
+          const key = `${agentUid} ${eventId}`;
+          // It is only told of what it was given.
+          expect([...held.keys()]).toContain(key);
+          if (replacement === undefined) held.delete(key);
+          else held.set(key, entriesOf(replacement));
+        }
+      }
+      const gone = new Set(
+        messages.flatMap(({ id, value }) =>
+          value.type === 'fact.accepted' &&
+          value.fact.type === 'entry_lifecycle' &&
+          left.some(({ message, effect }) => message === id && effect.do === 'outcome' && effect.status === 'accepted')
+            ? [`${value.route.agentUid} ${value.fact.sourceEntryId}`]
+            : [],
+        ),
+      );
+      const all = [...held].flatMap(([key, ids]) => ids.map((id) => `${key.split(' ', 1)} ${id}`));
+      expect(new Set(all).size).toBe(all.length);
+      expect(all.filter((each) => gone.has(each))).toStrictEqual([]);
+    }),
+    { numRuns: 500 },
   );
 });
 

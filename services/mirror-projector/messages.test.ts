@@ -406,6 +406,36 @@ describe('batches', () => {
     expect(events[0]?.data.entry?.attachments?.[0]?.materialization?.state).toBe('pending');
   });
 
+  test('52: a file that comes after its request was handed over is told in the place of the event, and once', () => {
+    const file = (state: string) => ({
+      ...toIris,
+      attachments: [{ providerRef: 'f:1', materialization: { state, observedAt: t0 } }],
+    });
+    const complete = said({ id: 'a', event: 'done', fact: file('complete') });
+    const steps = [
+      [0, said({ id: 'a', text: 'see', fact: file('pending') })],
+      [6_000, said({ id: 'a', text: 'see', event: 'done', fact: file('complete') })],
+      [7_000, said({ id: 'a', text: 'see', event: 'again', fact: file('complete') })],
+    ] as const;
+    const played = play(steps, { until: 9_000 });
+    expect(played.ends).toStrictEqual(['accepted', 'input_superseded_refresh', 'duplicate']);
+    const [first, refresh, ...more] = played.events;
+    expect(more).toStrictEqual([]);
+    expect(refresh).toMatchObject({ type: 'signal.entry.edited', data: { availableAt: t0 + 6_000 } });
+    expect(refresh?.data.lifecycle?.inputs).toMatchObject([
+      {
+        eventId: first?.id,
+        replacement: {
+          id: `retry:${first?.id}:with:done`,
+          type: 'im.message.addressed',
+          data: { entry: { text: 'see', attachments: [{ materialization: { state: 'complete' } }] } },
+        },
+      },
+    ]);
+    // Said by somebody who has it from the start, it is no news.
+    expect(play([[0, complete]], { until: 5_000 }).events).toHaveLength(1);
+  });
+
   test('53, 54: what nobody answered is what people said after the last word of the agent, as the mirror shows it', () => {
     const own = { author: { id: 'b-1', kind: 'bot', agentUid: 'iris' } };
     const policy = 'may_intervene';
@@ -643,6 +673,95 @@ describe('removal of what waits', () => {
     expect(play(steps).open).toMatchObject([{ mode: 'neutral', requesterSenderKey: null }]);
     const played = play(steps, { until: 5_000 });
     expect([played.events, played.open, played.mirrored.size]).toStrictEqual([[], [], 0]);
+  });
+
+  const twoMessages = [
+    [0, said({ id: 'a', text: 'one', fact: toIris })],
+    [100, said({ id: 'b', text: 'two', fact: toIris })],
+  ] as const;
+  const replaced = ({ events }: ReturnType<typeof play>) =>
+    events
+      .slice(1)
+      .map(({ type, data }) => [
+        type,
+        data.entry?.sourceEntryId,
+        data.lifecycle?.inputs.map(({ eventId, replacement }) => [
+          eventId,
+          replacement && `${replacement.id} ${gist(replacement)}`,
+        ]),
+      ]);
+
+  test('86: a request whose only message is gone is told as gone, with nothing in its place', () => {
+    const played = play(
+      [
+        [0, said({ id: 'a', text: 'a', fact: toIris })],
+        [5_000, unsaid({ id: 'a' })],
+      ],
+      { until: 9_000 },
+    );
+    const [request] = played.events;
+    expect(replaced(played)).toStrictEqual([['signal.entry.removed', 'a', [[request?.id, undefined]]]]);
+    expect([...played.rows.keys()].filter((name) => name.startsWith('handed-over-batches'))).toStrictEqual([]);
+  });
+
+  test('88: of a request of several messages the one that is gone is told, and what remains takes its place', () => {
+    const played = play([...twoMessages, [5_000, unsaid({ id: 'a' })], [6_000, unsaid({ id: 'b' })]], { until: 9_000 });
+    const id = played.events[0]?.id;
+    expect(played.events.map(gist)[0]).toBe('im.message.addressed: "one\\ntwo" a+b');
+    expect(replaced(played)).toStrictEqual([
+      ['signal.entry.removed', 'a', [[id, `retry:${id}:without:a im.message.addressed: "two" b`]]],
+      ['signal.entry.removed', 'b', [[id, undefined]]],
+    ]);
+    expect(played.events[1]).toMatchObject({
+      id: 'gone-a:removed:signal-channel:chat:77',
+      data: { availableAt: t0 + 5_000 },
+    });
+    expect(played.ends.slice(2)).toStrictEqual(['accepted', 'accepted']);
+    const told = played.left.flatMap(({ effect }) =>
+      effect.do === 'outcome' && effect.reason === 'entry_removed' && effect.status === 'handed_over'
+        ? [effect.about?.actorEventId]
+        : [],
+    );
+    expect(told).toStrictEqual(played.events.slice(1).map((event) => event.id));
+    expect([...played.rows.keys()].filter((name) => name.startsWith('handed-over-batches'))).toStrictEqual([]);
+  });
+
+  test('an edit of one message of a request is told with the whole request as it is now', () => {
+    const edit = said({ id: 'a', text: 'ONE', event: 'edit', fact: { ...toIris, edited: true } });
+    const played = play([...twoMessages, [5_000, edit], [6_000, unsaid({ id: 'b' })]], { until: 9_000 });
+    const id = played.events[0]?.id;
+    expect(replaced(played)).toStrictEqual([
+      ['signal.entry.edited', 'a', [[id, `retry:${id}:with:edit im.message.addressed: "ONE\\ntwo" a+b`]]],
+      ['signal.entry.removed', 'b', [[id, `retry:${id}:without:b im.message.addressed: "ONE" a`]]],
+    ]);
+    expect(played.events[1]?.data.entry?.text).toBe('ONE');
+  });
+
+  test('what nobody asked is replaced as what nobody asked, and may be taken up anew', () => {
+    const policy = 'may_intervene';
+    const played = play(
+      [
+        [0, said({ id: 'a', text: 'a', policy })],
+        [100, said({ id: 'b', text: 'b', by: 'jonas', policy })],
+        [20_000, unsaid({ id: 'b', policy })],
+      ],
+      { until: 60_000 },
+    );
+    const [input] = played.events[1]?.data.lifecycle?.inputs ?? [];
+    expect(input?.replacement).toMatchObject({
+      type: 'im.message.may_intervene',
+      data: { ambientBatch: { size: 1, asOf: t0 + 20_000 } },
+    });
+    expect(input?.replacement?.data).not.toHaveProperty('senderKey');
+  });
+
+  test('a request of several messages is remembered as long as what points to it, and no longer', () => {
+    const inputRetentionMs = 60_000;
+    const gone = (afterMs: number) =>
+      play([...twoMessages, [afterMs, unsaid({ id: 'a' })]], { until: 200_000, settings: { inputRetentionMs } }).events
+        .length;
+    expect(gone(61_099)).toBe(2);
+    expect(gone(61_100)).toBe(1);
   });
 
   test('a removal that names a thread leaves other threads alone, and one that names no channel kind finds it', () => {

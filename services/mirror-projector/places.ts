@@ -1,5 +1,5 @@
-import type { AcceptedFact, BatchDue, RouteOfFact } from '../../schemas/accepted-fact.ts';
-import { openBatches } from '../../schemas/batch.ts';
+import type { AcceptedFact, BatchDue, InputChanged, RouteOfFact } from '../../schemas/accepted-fact.ts';
+import { handedOverBatches, openBatches } from '../../schemas/batch.ts';
 import { recentEntries, threadAgents } from '../../schemas/conversation.ts';
 import { channels, entries, handledRevisions, reactionClocks, seenEvents, tombstones } from '../../schemas/mirror.ts';
 import type { Action, EntryLifecycle, EntryReceived, NormalizedFact, Reaction } from '../../schemas/normalized-fact.ts';
@@ -12,7 +12,7 @@ type Seen<P extends (route: RouteOfFact, fact: never) => Reads> = Partial<View<R
 
 /** The rows of a conversation: what waits on the route, and what was said of late on any. */
 const conversationPlaces = (
-  { agentUid, bindingName }: RouteOfFact,
+  { agentUid, bindingName }: Pick<RouteOfFact, 'agentUid' | 'bindingName'>,
   signalChannelId: EntryReceived['signalChannelId'],
 ) => ({
   batches: openBatches.at({ agentUid, bindingName, signalChannelId }),
@@ -64,6 +64,18 @@ export const duePlaces = ({ route, signalChannelId }: BatchDue) => ({
 });
 export type DueView = Partial<View<ReturnType<typeof duePlaces>, Record<never, never>>>;
 
+/** The rows that a change of an event of several messages touches. An entry waits in one batch, so one of its events is such. */
+export const changePlaces = ({ route: { agentUid, bindingName }, fact, inputs }: InputChanged) => {
+  const { signalChannelId } = fact;
+  const eventId = inputs.find(({ merged }) => merged === true)?.eventId ?? '';
+  return {
+    channel: channels.at(signalChannelId),
+    ...conversationPlaces({ agentUid, bindingName }, signalChannelId),
+    handedOver: handedOverBatches.at({ agentUid, bindingName, signalChannelId, eventId }),
+  };
+};
+export type ChangeView = Partial<View<ReturnType<typeof changePlaces>, Record<never, never>>>;
+
 /** The rows that a removal touches. One that does not say what its channel is may be of a conversation. */
 export const removalPlaces = (route: RouteOfFact, fact: EntryLifecycle) => ({
   ...((isConversation(fact) || (fact.channel.kind ?? 'unknown') === 'unknown') &&
@@ -92,11 +104,12 @@ export const actionPlaces = (route: RouteOfFact, fact: Action) => ({
 });
 export type ActionView = Seen<typeof actionPlaces>;
 
-type Places = MessagePlaces & ReturnType<typeof reactionPlaces>;
+type Places = MessagePlaces & ReturnType<typeof reactionPlaces> & ReturnType<typeof changePlaces>;
 
 /** The rows that a record touches: which they are hangs on its kind. Nothing but a conversation pays for what one needs. */
 export function placesOf(accepted: AcceptedFact): Partial<Places> {
   if (accepted.type === 'batch.due') return duePlaces(accepted);
+  if (accepted.type === 'input.changed') return changePlaces(accepted);
   const { route, fact } = accepted;
   switch (fact.type) {
     case 'entry_received':

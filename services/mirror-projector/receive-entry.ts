@@ -1,13 +1,13 @@
 import type { RouteOfFact } from '../../schemas/accepted-fact.ts';
-import { type ActorEvent, actorEvents } from '../../schemas/actor-event.ts';
+import { actorEvents } from '../../schemas/actor-event.ts';
 import type { HandledRevision } from '../../schemas/mirror.ts';
 import type { EntryReceived } from '../../schemas/normalized-fact.ts';
-import { type Effect, emit, outcome, put, reject } from '../../shared/stage/index.ts';
+import { type Effect, emit, type Message, outcome, put, reject } from '../../shared/stage/index.ts';
 import { entryEventOf } from './actor-event.ts';
 import { mergeChannel } from './channel.ts';
 import type { Settings } from './config.ts';
 import { entryOf, isSameRevision, isStale } from './entry.ts';
-import { editedEvents, inputsOf, isEditOfInput, withInput } from './inputs.ts';
+import { awaitsFiles, bringsFiles, inputsOf, isChangeOfInput, tellChange, withInput } from './inputs.ts';
 import type { EntryView, entryPlaces } from './places.ts';
 
 /** An entry, or a newer revision of one: into the mirror, and on to the agent where its type says so. */
@@ -16,10 +16,11 @@ export function receiveEntry(options: {
   readonly places: ReturnType<typeof entryPlaces>;
   readonly route: RouteOfFact;
   readonly fact: EntryReceived;
-  readonly at: number;
+  readonly message: Pick<Message<unknown>, 'at'>;
   readonly settings: Settings;
 }): readonly Effect[] {
-  const { view, places, route, fact, at, settings } = options;
+  const { view, places, route, fact, message, settings } = options;
+  const { at } = message;
 
   // Not even remembered as seen: once the tombstone has expired, the same event counts as new.
   if (view.tombstone !== undefined) return [outcome('dropped_tombstoned')];
@@ -32,7 +33,10 @@ export function receiveEntry(options: {
   const channel = mergeChannel(view.channel, fact, at);
   const entry = entryOf(fact, view.entry, at);
   const { contentHash, providerTime } = entry;
-  const revision: HandledRevision = { contentHash, providerTime, actorEventType: eventType };
+  const revision: HandledRevision = {
+    ...{ contentHash, providerTime, actorEventType: eventType },
+    ...(awaitsFiles(fact) && { awaitsFiles: true }),
+  };
   const isOlder = isStale(revision, view.handled);
   const inputs = inputsOf(view.handled, at, settings.inputRetentionMs);
 
@@ -45,24 +49,30 @@ export function receiveEntry(options: {
       : [put(places.handled, { ...newest(view.handled, revision), ...(held.length > 0 && { inputs: held }) })]),
     put(places.seen, { at }, at + settings.seenRetentionMs),
   ];
-  const handOver = (events: readonly ActorEvent[], held: HandledRevision['inputs']): readonly Effect[] => [
-    ...kept(held),
-    ...events.map((event) => emit(actorEvents, event)),
-    outcome('accepted', events[0] && { about: { actorEventId: events[0].id } }),
-  ];
 
   if (isSameRevision(revision, view.handled)) return [...kept(), outcome('duplicate', { reason: 'same_revision' })];
   if (eventType === null) return [...kept(), outcome('recorded')];
 
   const occasion = { route, channel, at };
-  if (isEditOfInput(route, fact, inputs)) {
+  if (isChangeOfInput(route, fact, view.handled, inputs)) {
     // The agent has a newer one, or has been told of it: to go back would be wrong.
     if (isOlder) return [...kept(), outcome('duplicate', { reason: 'older_revision' })];
-    const refreshed = inputs.map((input) => ({ ...input, at }));
-    return handOver(editedEvents(occasion, { fact, entry, inputs }), refreshed);
+    const told = tellChange(occasion, { fact, inputs });
+    return [
+      ...kept(inputs.map((input) => ({ ...input, at }))),
+      ...told.effects,
+      outcome(
+        bringsFiles(fact, view.handled) ? 'input_superseded_refresh' : 'accepted',
+        told.first && { about: { actorEventId: told.first.id } },
+      ),
+    ];
   }
   const event = entryEventOf(occasion, { type: eventType, fact, entry });
-  return handOver([event], withInput(inputs, event, at));
+  return [
+    ...kept(withInput(inputs, event, at)),
+    emit(actorEvents, event),
+    outcome('accepted', { about: { actorEventId: event.id } }),
+  ];
 }
 
 const newest = (handled: HandledRevision | undefined, revision: HandledRevision): HandledRevision =>

@@ -14,7 +14,7 @@ import { type Command, commandOf } from './command.ts';
 import type { Settings } from './config.ts';
 import { rememberEntry } from './context.ts';
 import { entryOf, isStale } from './entry.ts';
-import { inputsOf, isEditOfInput } from './inputs.ts';
+import { awaitsFiles, inputsOf, isChangeOfInput } from './inputs.ts';
 import type { MessagePlaces, MessageView } from './places.ts';
 import { type Quotable, quotedAuthor, quoteOf } from './quote.ts';
 import { receiveEntry } from './receive-entry.ts';
@@ -42,15 +42,13 @@ const maxMessageBytes = 2_097_152;
 
 /** A message of a conversation: it waits with what else is being said, unless it is a command or has a type of its own. */
 export function receiveMessage(received: Received): readonly Effect[] {
-  const { view, route, fact, message, settings } = received;
-  const { at } = message;
+  const { view, route, fact, settings } = received;
   // Not even remembered as seen: once the tombstone has expired, the same event counts as new.
   if (view.tombstone !== undefined) return [outcome('dropped_tombstoned')];
 
   const ownWriting = fact.author.agentUid === route.agentUid;
-  const plain = { ...received, at };
   if (fact.mirrorOnly === true || ownWriting) {
-    return [...receiveEntry({ ...plain, fact: { ...fact, mirrorOnly: true } }), ...remembered(received)];
+    return [...receiveEntry({ ...received, fact: { ...fact, mirrorOnly: true } }), ...remembered(received)];
   }
   const quotable: Quotable = {
     open: view.batches?.batches ?? [],
@@ -69,7 +67,7 @@ export function receiveMessage(received: Received): readonly Effect[] {
     return toldAgain(received, view.handled);
   }
   if (command !== undefined) return obey(received, known, command);
-  if (fact.actorEventType !== undefined) return [...receiveEntry(plain), ...remembered(received)];
+  if (fact.actorEventType !== undefined) return [...receiveEntry(received), ...remembered(received)];
   const bytes = Buffer.byteLength(JSON.stringify(fact));
   if (bytes > maxMessageBytes) return [reject('output-too-large', { topic: actorEvents.name, bytes })];
   return gather(received, known, bytes, settings);
@@ -79,16 +77,16 @@ export function receiveMessage(received: Received): readonly Effect[] {
 function toldAgain(received: Received, handled: HandledRevision): readonly Effect[] {
   const { route, fact, message, settings } = received;
   const { at } = message;
-  if (isEditOfInput(route, fact, inputsOf(handled, at, settings.inputRetentionMs))) {
+  if (isChangeOfInput(route, fact, handled, inputsOf(handled, at, settings.inputRetentionMs))) {
     const type = fact.actorEventType ?? handled.actorEventType ?? addressedType;
-    return [...receiveEntry({ ...received, at, fact: { ...fact, actorEventType: type } }), ...remembered(received)];
+    return [...receiveEntry({ ...received, fact: { ...fact, actorEventType: type } }), ...remembered(received)];
   }
   return [...mirror(received, handled.actorEventType).effects, outcome('duplicate', { reason: 'same_entry' })];
 }
 
 /** A command is work at once. What its sender said before it goes first, but for a stop, which is to overtake it. */
 function obey(received: Received, { replyTo }: Known, command: Command): readonly Effect[] {
-  const { view, route, fact, message, places } = received;
+  const { view, route, fact, message, places, settings } = received;
   const { at } = message;
   const type = `command.${command.name}`;
   const mirrored = mirror(received, type);
@@ -96,7 +94,11 @@ function obey(received: Received, { replyTo }: Known, command: Command): readonl
   const sender = senderKeyOf(fact);
   const first = command.name === 'stop' ? [] : before.batches.filter((batch) => batch.requesterSenderKey === sender);
   const { channel, entry, recent } = mirrored;
-  const closing = closeBatches(first, { route, channel, recent, shownEntryIds: before.shownEntryIds, at });
+  const closing = closeBatches(first, {
+    ...{ route, channel, recent, at },
+    shownEntryIds: before.shownEntryIds,
+    inputRetentionMs: settings.inputRetentionMs,
+  });
   const open = before.batches.filter((batch) => !first.includes(batch));
   const content = contentOf(fact, entry);
   const event = eventOf(
@@ -152,7 +154,8 @@ function gather(received: Received, known: Known, bytes: number, settings: Setti
     addressed: addressing.addressed,
   });
   const { shownEntryIds } = before;
-  const closing = closeBatches(routed.closed, { route, channel, recent, shownEntryIds, at });
+  const { inputRetentionMs } = settings;
+  const closing = closeBatches(routed.closed, { route, channel, recent, shownEntryIds, at, inputRetentionMs });
   const after = { batches: [...routed.open], shownEntryIds: closing.shownEntryIds };
   const isClosed = !routed.open.includes(routed.holds);
   return [
@@ -183,6 +186,7 @@ function mirror(received: Received, actorEventType: string | null, shows = true)
     contentHash: entry.contentHash,
     providerTime: entry.providerTime,
     actorEventType,
+    ...(awaitsFiles(fact) && { awaitsFiles: true as const }),
   };
   const isShown = shows && !isStale(entry, view.entry);
   const effects: readonly Effect[] = [

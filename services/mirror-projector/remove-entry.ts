@@ -1,13 +1,12 @@
 import type { RouteOfFact } from '../../schemas/accepted-fact.ts';
-import { actorEvents } from '../../schemas/actor-event.ts';
 import type { EntryLifecycle } from '../../schemas/normalized-fact.ts';
-import { type Effect, emit, outcome, put, remove } from '../../shared/stage/index.ts';
+import { type Effect, outcome, put, remove } from '../../shared/stage/index.ts';
 import { keepBatches } from './batch/close.ts';
 import { withoutEntry } from './batch/route.ts';
 import { mergeChannel } from './channel.ts';
 import type { Settings } from './config.ts';
 import { forgetEntry } from './context.ts';
-import { inputsOf, removedEvents } from './inputs.ts';
+import { inputsOf, tellChange } from './inputs.ts';
 import type { RemovalView, removalPlaces } from './places.ts';
 
 /**
@@ -24,8 +23,8 @@ export function removeEntry(options: {
 }): readonly Effect[] {
   const { view, places, route, fact, at, settings } = options;
   const channel = mergeChannel(view.channel, fact, at);
-  const events = removedEvents({ route, channel, at }, fact, inputsOf(view.handled, at, settings.inputRetentionMs));
-  const [first] = events;
+  const inputs = inputsOf(view.handled, at, settings.inputRetentionMs);
+  const told = tellChange({ route, channel, at }, { fact, inputs });
   return [
     put(places.channel, channel),
     put(places.tombstone, { removedAt: at }, at + settings.tombstoneRetentionMs),
@@ -34,10 +33,10 @@ export function removeEntry(options: {
     remove(places.handled),
     ...withdrawn(view, places, route, fact),
     put(places.seen, { at }, at + settings.seenRetentionMs),
-    ...events.map((event) => emit(actorEvents, event)),
+    ...told.effects,
     outcome('accepted', {
       reason: 'entry_removed',
-      ...(first !== undefined && { about: { actorEventId: first.id } }),
+      ...(told.first !== undefined && { about: { actorEventId: told.first.id } }),
     }),
   ];
 }

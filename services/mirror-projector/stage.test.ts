@@ -83,6 +83,13 @@ const ref = {
 };
 const seen = (sourceEventId: string, at = t0) => put(seenEvents.at({ ...ref, sourceEventId }), { at }, at + 7 * day);
 
+const messages = (...values: readonly AcceptedFact[]) =>
+  values.map((value, number) => ({ id: `m${number}`, value, at: t0 + number }));
+const rowsOf = (projection: string, rows: ReadonlyMap<string, unknown>) =>
+  [...rows].filter(([name]) => name.startsWith(`${projection}:`)).map(([, value]) => value);
+const statuses = (left: ReturnType<typeof fold>['left']) =>
+  left.flatMap(({ effect }) => (effect.do === 'outcome' ? [effect.status] : []));
+
 const channel = Channel.parse({
   id: 'github:octo/repo#7',
   kind: 'issue',
@@ -90,6 +97,7 @@ const channel = Channel.parse({
   name: 'Spelling error',
   visibility: null,
   metadata: {},
+  providerTime: t0 - 1_000,
   firstSeenAt: t0,
   lastSeenAt: t0,
 });
@@ -241,10 +249,6 @@ describe('entries', () => {
 });
 
 describe('the shared mirror', () => {
-  const messages = (...values: readonly AcceptedFact[]) =>
-    values.map((value, number) => ({ id: `m${number}`, value, at: t0 + number }));
-  const rowsOf = (projection: string, rows: ReadonlyMap<string, unknown>) =>
-    [...rows].filter(([name]) => name.startsWith(`${projection}:`)).map(([, value]) => value);
   const events = (left: ReturnType<typeof fold>['left']) =>
     left.flatMap(({ effect }) => (effect.do === 'emit' ? [actorEvents.key(ActorEvent.parse(effect.value))] : []));
 
@@ -302,6 +306,32 @@ describe('the shared mirror', () => {
     );
   });
 
+  test('150: of two updates the newer counts, also where it came first, and keys that it does not name stay', () => {
+    const newer = received({
+      sourceEventId: 'new',
+      providerTime: t0 + 2_000,
+      channel: { kind: 'issue', name: 'New', metadata: { topic: { title: 'new' } } },
+    });
+    const older = received({
+      sourceEventId: 'old',
+      providerTime: t0 + 1_000,
+      channel: { kind: 'issue', name: 'Old', metadata: { topic: { title: 'old', by: 'mei' }, pinned: true } },
+    });
+    const { rows } = fold(stage, messages(newer, older));
+    expect(rowsOf('channels', rows)).toMatchObject([
+      { name: 'New', metadata: { topic: { title: 'new', by: 'mei' }, pinned: true }, providerTime: t0 + 2_000 },
+    ]);
+  });
+
+  test('65: a DM names the person on its other side, and what the agent writes there does not change that', () => {
+    const mei = { id: 'u-88', kind: 'user', principalUid: 'mei' };
+    const dm = (author: object) =>
+      received({ channel: { kind: 'im_dm' }, author, sourceEventId: `by-${JSON.stringify(author)}` });
+    const echo = { id: 'b-1', kind: 'bot', agentUid: 'iris', principalUid: 'iris' };
+    const { rows } = fold(stage, messages(dm(mei), dm(echo)));
+    expect(rowsOf('channels', rows)).toMatchObject([{ metadata: { dmPeerPrincipalUid: 'mei' } }]);
+  });
+
   test('93: an older revision that comes late leaves the entry as it was', () => {
     const newer = { ...entry, providerTime: t0 + 10_000 };
     const effects = given({ channel, entry: newer, handled: { ...revision, providerTime: t0 + 10_000 } })
@@ -348,9 +378,6 @@ describe('removal', () => {
       stage,
       steps.map(([value, afterMs], number) => ({ id: `m${number}`, value, at: t0 + afterMs })),
     );
-  const statuses = (left: ReturnType<typeof fold>['left']) =>
-    left.flatMap(({ effect }) => (effect.do === 'outcome' ? [effect.status] : []));
-
   test('81: an entry that comes after its removal is dropped: no entry, no event', () => {
     const { rows, left } = later([removed(), 0], [received(), 1_000]);
     expect(statuses(left)).toStrictEqual(['accepted', 'dropped_tombstoned']);
@@ -521,8 +548,6 @@ describe('edits', () => {
   });
   const typesOf = (left: ReturnType<typeof fold>['left']) =>
     eventsOf(left.map(({ effect }) => effect)).map(({ type }) => type);
-  const messages = (...values: readonly AcceptedFact[]) =>
-    values.map((value, number) => ({ id: `m${number}`, value, at: t0 + number }));
 
   test('an edit of what the agent was given is told as an edit, with what takes the place of each event', () => {
     const effects = given({ channel, entry, handled })
@@ -794,6 +819,12 @@ describe('actions', () => {
           outcome('stale_action', { reason: 'unknown_interaction' }),
         );
     }
+  });
+
+  test('97: an answer to a control of ours that is delivered again is a duplicate action', () => {
+    const told = acted({ action: { value: answer } });
+    const { left } = fold(stage, messages(told, told));
+    expect(statuses(left)).toStrictEqual(['stale_action', 'duplicate_action']);
   });
 
   test('an answer to a control of ours that lacks what one has is refused, and nothing is written', () => {

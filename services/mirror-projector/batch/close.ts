@@ -1,11 +1,12 @@
 import type { RouteOfFact } from '../../../schemas/accepted-fact.ts';
 import { actorEvents } from '../../../schemas/actor-event.ts';
-import { type OpenBatch, type OpenBatches, openBatches } from '../../../schemas/batch.ts';
+import { handedOverBatches, type OpenBatch, type OpenBatches, openBatches } from '../../../schemas/batch.ts';
 import type { RecentEntry } from '../../../schemas/conversation.ts';
 import type { Channel } from '../../../schemas/mirror.ts';
 import { handledRevisions } from '../../../schemas/mirror.ts';
 import { rowKey } from '../../../schemas/row-key.ts';
 import { cancel, type Effect, emit, later, outcome, put, remove } from '../../../shared/stage/index.ts';
+import { awaitsFiles } from '../inputs.ts';
 import { resultOf, timerKeyOf } from './finalise.ts';
 import { mergedEvent } from './merge.ts';
 
@@ -21,6 +22,7 @@ export function closeBatches(
     readonly recent: readonly RecentEntry[];
     readonly shownEntryIds: OpenBatches['shownEntryIds'];
     readonly at: number;
+    readonly inputRetentionMs: number;
   },
 ): { readonly effects: readonly Effect[]; readonly shownEntryIds: OpenBatches['shownEntryIds'] } {
   const { route, channel, recent, at } = around;
@@ -31,6 +33,12 @@ export function closeBatches(
     if (result === 'no_actor_event') continue;
     const event = mergedEvent({ route, channel, batch, result, recent, shownEntryIds, at });
     effects.push(emit(actorEvents, event));
+    const merged = batch.entries.length > 1;
+    if (merged) {
+      const { agentUid, bindingName } = route;
+      const place = handedOverBatches.at({ agentUid, bindingName, signalChannelId: channel.id, eventId: event.id });
+      effects.push(put(place, { batch }, at + around.inputRetentionMs));
+    }
     for (const entry of batch.entries) {
       const { fact } = entry;
       const { sourceEntryId } = fact;
@@ -39,8 +47,8 @@ export function closeBatches(
         contentHash: entry.contentHash,
         providerTime: fact.providerTime ?? null,
         actorEventType: event.type,
-        // TODO(#5): of an event of several messages nothing else is known here, so no removal can say what remains of it.
-        ...(batch.entries.length === 1 && { inputs: [{ eventId: event.id, type: event.type, at }] }),
+        inputs: [{ eventId: event.id, type: event.type, at, ...(merged && { merged }) }],
+        ...(awaitsFiles(fact) && { awaitsFiles: true as const }),
       };
       effects.push(put(handledRevisions.at({ ...route, ...fact }), revision));
       if (!entry.mirrored) {

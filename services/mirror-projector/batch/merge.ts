@@ -22,6 +22,8 @@ export function mergedEvent(options: {
   readonly recent: readonly RecentEntry[];
   readonly shownEntryIds: readonly string[];
   readonly at: number;
+  /** Where it takes the place of the event that the batch became. */
+  readonly id?: string;
 }): ActorEvent {
   const { route, channel, batch, result, recent, at } = options;
   const { agentUid } = route;
@@ -49,7 +51,7 @@ export function mergedEvent(options: {
   return eventOf(
     { route, channel, at },
     {
-      id: eventIdOf(batch),
+      id: options.id ?? eventIdOf(batch),
       type: result === 'addressed' ? 'im.message.addressed' : 'im.message.may_intervene',
       subject: subjectOfEntry(lastEntry.fact),
     },

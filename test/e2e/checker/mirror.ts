@@ -207,15 +207,25 @@ const merged = (older: Members, newer: Members): Members => {
   return all;
 };
 
-function channelAfter(stored: unknown, { signalChannelId, channel }: Fact, at: number): Members {
+function channelAfter(stored: unknown, { signalChannelId, channel, providerTime }: Fact, at: number): Members {
   const old = isObject(stored) ? stored : { kind: 'unknown', replyMode: 'none', name: null, visibility: null };
+  const metadata = channel.metadata ?? {};
+  const oldMetadata = isObject(old.metadata) ? old.metadata : {};
+  const late = providerTime !== undefined && typeof old.providerTime === 'number' && providerTime < old.providerTime;
+  const says = Boolean(channel.name || channel.visibility || Object.keys(metadata).length > 0);
+  /** Of a fact that is older than what is known, only what was not known. */
+  const one = (known: unknown, told: unknown, nothing: unknown) => {
+    const [first, second] = late ? [known, told] : [told, known];
+    return first === undefined || first === '' || first === nothing ? second || nothing : first;
+  };
   return {
     id: signalChannelId,
-    kind: channel.kind === undefined || channel.kind === 'unknown' ? old.kind : channel.kind,
-    replyMode: channel.replyMode === undefined || channel.replyMode === 'none' ? old.replyMode : channel.replyMode,
-    name: channel.name || old.name,
-    visibility: channel.visibility || old.visibility,
-    metadata: merged(isObject(old.metadata) ? old.metadata : {}, channel.metadata ?? {}),
+    kind: one(old.kind, channel.kind, 'unknown'),
+    replyMode: one(old.replyMode, channel.replyMode, 'none'),
+    name: one(old.name, channel.name, null),
+    visibility: one(old.visibility, channel.visibility, null),
+    metadata: late ? merged(metadata, oldMetadata) : merged(oldMetadata, metadata),
+    ...withoutNulls({ providerTime: says && !late ? (providerTime ?? old.providerTime) : old.providerTime }),
     firstSeenAt: old.firstSeenAt ?? at,
     lastSeenAt: at,
   };
