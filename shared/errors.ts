@@ -56,6 +56,36 @@ export const errors = {
     meaning: 'The provider sent a body that does not fit what it documents for this event.',
     fix: 'Report the event; after the provider module was mended, `signalbox dlq redrive`.',
   },
+  invalid_ingress_attrs: {
+    retry: false,
+    status: 422,
+    meaning: 'A typed fact is no JSON object.',
+    fix: 'Mend the adapter that sends it: one fact is one object.',
+  },
+  invalid_ingress_channel_attrs: {
+    retry: false,
+    status: 422,
+    meaning: 'The `channel` of a typed fact is no JSON object.',
+    fix: 'Mend the adapter that sends it, or leave `channel` out: what is not said erases nothing.',
+  },
+  missing_required_text: {
+    retry: false,
+    status: 422,
+    meaning: 'A typed fact lacks a text that its type needs; a number or a blank is none.',
+    fix: 'Mend the adapter that sends it; the details name the member.',
+  },
+  missing_session_id: {
+    retry: false,
+    status: 422,
+    meaning: 'An action names neither its channel nor its session.',
+    fix: 'Mend the adapter that sends it: one of `signalChannelId` and `sessionId` is needed.',
+  },
+  invalid_attachment_payload: {
+    retry: false,
+    status: 422,
+    meaning: 'An attachment of a typed fact is no object, or a member of it is not what it has to be.',
+    fix: 'Mend the adapter that sends it; the details name the attachment and the member. The whole entry was refused.',
+  },
   attachment_not_materialized: {
     retry: false,
     status: 422,

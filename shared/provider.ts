@@ -43,11 +43,22 @@ export type ProviderFact = NormalizedFact extends infer F
     : never
   : never;
 
-/** What became of one event: facts, or nothing that concerns us and why, or a body that breaks the provider's own rules. */
+/**
+ * What became of one event: facts, or nothing that concerns us and why, or a body that breaks the provider's own rules; of a
+ * fact that an adapter of one's own sent, what is wrong by a code of its own.
+ */
 export type Normalization =
   | { readonly type: 'facts'; readonly facts: readonly ProviderFact[] }
   | { readonly type: 'ignored'; readonly reason: string }
-  | { readonly type: 'invalid'; readonly issues: readonly string[] };
+  | { readonly type: 'invalid'; readonly issues: readonly string[] }
+  | {
+      readonly type: 'refused';
+      readonly code:
+        | ('invalid_ingress_attrs' | 'invalid_ingress_channel_attrs' | 'invalid_attachment_payload')
+        | ('missing_required_text' | 'missing_session_id');
+      /** Members and places, never values. */
+      readonly details: Readonly<Record<string, string | number>>;
+    };
 
 /** Why a request was refused before its body was read; for the log, never for the answer. */
 export type Verification = { readonly ok: true } | { readonly ok: false; readonly reason: string };

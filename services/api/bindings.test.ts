@@ -142,7 +142,7 @@ test('147: a mode that does not exist is unknown_group_message_mode', async () =
 test('148: an adapter offers exactly the modes that it has, and takes no other', async () => {
   const { body } = await api.ask('GET /signal-adapters');
   const listed = body.signalAdapters as readonly Readonly<Record<string, unknown>>[];
-  expect(listed.map(({ adapterId }) => adapterId)).toEqual(['chat', 'github', 'standard-webhooks']);
+  expect(listed.map(({ adapterId }) => adapterId)).toEqual(['chat', 'github', 'standard-webhooks', 'typed-facts']);
   expect(listed[0]).toEqual({
     adapterId: 'chat',
     displayName: 'Chat',

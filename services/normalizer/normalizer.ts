@@ -37,7 +37,7 @@ export function normalizer(providers: ReadonlyMap<string, AnyProvider>) {
       const normalization = normalize(provider, connection, raw);
       switch (normalization.type) {
         case 'refused':
-          return [normalization.rejection];
+          return [reject(normalization.code, normalization.details)];
         case 'ignored':
           return [outcome('ignored_unknown_event', { reason: normalization.reason })];
         case 'invalid':
@@ -55,7 +55,9 @@ function normalize(
   provider: AnyProvider,
   connection: Connection,
   raw: RawProviderFact,
-): Normalization | { readonly type: 'refused'; readonly rejection: Effect } {
+):
+  | Normalization
+  | { readonly type: 'refused'; readonly code: 'contract-violated'; readonly details: { connectionId: string } } {
   const text = bodyText(raw);
   if (text === undefined) return { type: 'invalid', issues: ['body: not UTF-8'] };
   const body = readBody(provider, text);
@@ -68,7 +70,7 @@ function normalize(
   } catch (cause) {
     // The connection was stored by a version whose provider asked for other settings.
     if (!(cause instanceof BusError) || cause.code !== 'contract-violated') throw cause;
-    return { type: 'refused', rejection: reject(cause.code, { connectionId: connection.id }) };
+    return { type: 'refused', code: cause.code, details: { connectionId: connection.id } };
   }
 }
 

@@ -2,9 +2,11 @@
 import type { AnyProvider } from '../provider.ts';
 import { provider as github } from './github/index.ts';
 import { provider as standardWebhooks } from './standard-webhooks/index.ts';
+import { provider as typedFacts } from './typed-facts/index.ts';
 
 /** Every provider, by name. */
 export const providers: ReadonlyMap<string, AnyProvider> = new Map<string, AnyProvider>([
   [github.name, github],
   [standardWebhooks.name, standardWebhooks],
+  [typedFacts.name, typedFacts],
 ]);

@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
     name: 'a provider',
     of: (path) => /^shared\/providers\/[^/]+\//.test(path),
     own: (path) => first(path, 3),
-    may: [schemas, /^shared\/(?:provider|secret|signature)\.ts$/, pureNode],
+    may: [schemas, /^shared\/(?:instant|provider|secret|signature|signed-webhook)\.ts$/, pureNode],
   },
   {
     name: 'the language of filters',

@@ -1,6 +1,6 @@
 import type { Author } from '../../../schemas/normalized-fact.ts';
+import { instantOf } from '../../instant.ts';
 import { type Normalization, type ProviderEvent, type ProviderFact, stated } from '../../provider.ts';
-import { instantOf } from './instant.ts';
 import type { Mapping } from './mapping.ts';
 import { type Names, namesIn } from './names.ts';
 import { render, valueAt } from './template.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { defineProvider, parseJson } from '../../provider.ts';
 import { secret } from '../../secret.ts';
+import { keyIn, signingHeaders, verifySigned } from '../../signed-webhook.ts';
 import { normalizeMapped } from './facts.ts';
 import { Mapping } from './mapping.ts';
 import { channelIn, eventTypeIn, unnamedType } from './names.ts';
-import { keyIn, signingHeaders, verifySigned } from './signed.ts';
 
 const config = z
   .strictObject({

@@ -1,6 +1,6 @@
-import type { Verification, WebhookRequest } from '../../provider.ts';
-import type { Secret } from '../../secret.ts';
-import { base64Bytes, hmac, isEd25519Signed, isEqual } from '../../signature.ts';
+import type { Verification, WebhookRequest } from './provider.ts';
+import type { Secret } from './secret.ts';
+import { base64Bytes, hmac, isEd25519Signed, isEqual } from './signature.ts';
 
 /** What a secret holds, and with it the one version of signature that it can check. */
 type Key = { readonly version: 'v1' | 'v1a'; readonly bytes: Buffer };
