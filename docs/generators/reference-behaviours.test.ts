@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { root } from './file.ts';
-import { behavioursIn, behavioursPage, rangesOf, testsIn } from './reference-behaviours.ts';
+import { behavioursIn, behavioursPage, rangesOf, reasonsIn, testsIn } from './reference-behaviours.ts';
 
 test('lines are read with their headings, and nothing else is', () => {
   const page = [
@@ -41,6 +41,25 @@ test('a test shows the lines whose numbers its name begins with', () => {
     { path: 'a.test.ts', numbers: [14, 15], name: "'two'" },
     { path: 'a.test.ts', numbers: [16], name: "it's $name" },
   ]);
+});
+
+test('a reason is told for each number of its ranges, and goes on over indented lines', () => {
+  const page = ['- 3, 60–62: not yet', '  and later.', '- 7: never.', '', '- no number: text'];
+  expect([...reasonsIn(page.join('\n'))]).toStrictEqual([
+    [3, 'not yet and later.'],
+    [60, 'not yet and later.'],
+    [61, 'not yet and later.'],
+    [62, 'not yet and later.'],
+    [7, 'never.'],
+  ]);
+});
+
+test('each line has a test or the reason why it has none, and none has both', () => {
+  const { text } = behavioursPage();
+  expect(text).not.toContain('it has to have one');
+  const shown = new Set([...text.matchAll(/^\| (\d+) +\| .* \| \[/gm)].map(([, number]) => Number(number)));
+  const reasons = reasonsIn(readFileSync(new URL('docs/behaviours.md', root), 'utf8'));
+  expect([...reasons.keys()].filter((number) => shown.has(number))).toStrictEqual([]);
 });
 
 test('numbers in a row are a range', () => {

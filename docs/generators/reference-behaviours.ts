@@ -29,6 +29,22 @@ export function behavioursIn(markdown: string): readonly Behaviour[] {
   });
 }
 
+/** Why lines have no test, by number: `- 3, 60–64: …`, also over several lines of text. */
+export function reasonsIn(markdown: string): ReadonlyMap<number, string> {
+  const items = markdown.matchAll(/^- (\d[\d–, ]*): (.+(?:\n {2}.+)*)/gm);
+  return new Map(
+    [...items].flatMap(([, ranges = '', reason = '']) =>
+      ranges.split(', ').flatMap((range) => {
+        const [from = Number.NaN, to = from] = range.split('–').map(Number);
+        return Array.from({ length: to - from + 1 }, (_, index): [number, string] => [
+          from + index,
+          reason.replaceAll(/\n */g, ' '),
+        ]);
+      }),
+    ),
+  );
+}
+
 /** The tests of a source whose names begin with the numbers of what they show: `26: …`, or `31, 32: …`. */
 export function testsIn(path: string, source: string): readonly ShowingTest[] {
   const named = source.matchAll(/\btest(?:\.each\([^()]*\))?\(\s*(['"`])(\d+(?:, \d+)*): ((?:\\.|(?!\1).)*)\1/gs);
@@ -41,7 +57,9 @@ export function testsIn(path: string, source: string): readonly ShowingTest[] {
 
 /** `docs/reference/behaviours.md`: each line, and the tests that show it. */
 export function behavioursPage(): GeneratedFile {
-  const lines = behavioursIn(readFileSync(new URL('docs/behaviours.md', root), 'utf8'));
+  const markdown = readFileSync(new URL('docs/behaviours.md', root), 'utf8');
+  const lines = behavioursIn(markdown);
+  const reasons = reasonsIn(markdown);
   const tests = folders
     .flatMap(testFilesBelow)
     .sort(byText)
@@ -49,7 +67,7 @@ export function behavioursPage(): GeneratedFile {
   const rowsOf = ({ number, text }: Behaviour): readonly string[][] => {
     const showing = tests.filter(({ numbers }) => numbers.includes(number));
     const cells = showing.map(({ path, name }) => `[${name}](../../${path})`);
-    const [first = 'none', ...more] = cells;
+    const [first = `none: ${reasons.get(number) ?? 'it has to have one'}`, ...more] = cells;
     return [[String(number), text, first], ...more.map((each) => ['', '', each])];
   };
   const without = lines.filter(({ number }) => !tests.some(({ numbers }) => numbers.includes(number)));

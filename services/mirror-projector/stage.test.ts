@@ -186,7 +186,7 @@ describe('entries', () => {
       );
   });
 
-  test('the same event again on the same route is a duplicate and writes nothing', () => {
+  test('160: the same event again on the same route is a duplicate and writes nothing', () => {
     given({ seen: { at: t0 - hour }, channel, entry })
       .when(received())
       .then(outcome('duplicate', { reason: 'same_event' }));
