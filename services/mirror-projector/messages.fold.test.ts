@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AcceptedFact } from '../../schemas/accepted-fact.ts';
+import { type AcceptedFact, acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { ActorEvent, type ReplacementEvent } from '../../schemas/actor-event.ts';
+import { Entry } from '../../schemas/mirror.ts';
 import { splits } from '../../shared/testing/arbitraries.ts';
 import { said, toIris, toMei, unsaid } from '../../shared/testing/chat.ts';
 import { type FoldMessage, fold, type Left } from '../../shared/testing/fold.ts';
@@ -114,6 +115,61 @@ test('an agent that takes each replacement holds nothing that is gone, and each 
       const all = [...held].flatMap(([key, ids]) => ids.map((id) => `${key.split(' ', 1)} ${id}`));
       expect(new Set(all).size).toBe(all.length);
       expect(all.filter((each) => gone.has(each))).toStrictEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+interface Shown {
+  readonly text: string | undefined;
+  readonly time: number | undefined;
+}
+
+/** What a conversation looks like in the end, where all that is said is shown: said as plainly as can be, without rows. */
+function naive(history: readonly FoldMessage<AcceptedFact>[]) {
+  const seen = new Set<string>();
+  const gone = new Set<string>();
+  const shown = new Map<string, Shown>();
+  for (const { value } of history) {
+    if (value.type !== 'fact.accepted' || value.fact.type === 'action' || value.fact.type === 'reaction') continue;
+    const { route, fact } = value;
+    const event = `${route.agentUid} ${fact.sourceEventId}`;
+    const entry = `${route.agentUid} ${fact.sourceEntryId}`;
+    if (seen.has(event)) continue;
+    if (fact.type === 'entry_lifecycle') {
+      seen.add(event);
+      gone.add(entry);
+      shown.delete(fact.sourceEntryId);
+      continue;
+    }
+    // What was dropped counts as never told.
+    if (gone.has(entry)) continue;
+    seen.add(event);
+    const before = shown.get(fact.sourceEntryId);
+    const time = fact.providerTime;
+    if (before?.time !== undefined && time !== undefined && time < before.time) continue;
+    shown.set(fact.sourceEntryId, { text: fact.text, time });
+  }
+  return shown;
+}
+
+test('where all that is said is shown, the mirror is that of a plain reading of the same conversation', () => {
+  const all = history.map((messages) =>
+    messages.map((message) => {
+      const { value } = message;
+      const route = { ...value.route, unaddressedGroupMessagePolicy: 'record_only' as const };
+      return { ...message, value: acceptedFacts.value.parse({ ...value, route }) };
+    }),
+  );
+  fc.assert(
+    fc.property(all, (messages) => {
+      const { rows } = fold(stage, messages, { until });
+      const mirrored = [...rows].flatMap(([name, row]): [string, Shown][] => {
+        if (!name.startsWith('entries:')) return [];
+        const { sourceEntryId, text, providerTime } = Entry.parse(row);
+        return [[sourceEntryId, { text: text ?? undefined, time: providerTime ?? undefined }]];
+      });
+      expect(new Map(mirrored.sort())).toStrictEqual(new Map([...naive(messages)].sort()));
     }),
     { numRuns: 500 },
   );
