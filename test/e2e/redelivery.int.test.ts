@@ -31,8 +31,9 @@ afterAll(async () => {
   await client.close();
 });
 
-async function runPipeline(): Promise<ServiceProcess> {
-  const service = await runServices(stages, settings);
+/** Runs the pipeline in one process more, under a name by which the group tells it from others. */
+async function runPipeline(name: string): Promise<ServiceProcess> {
+  const service = await runServices(stages, { ...settings, KAFKA_CLIENT_ID: name });
   running.add(service);
   void service.ended.then(() => running.delete(service));
   await untilReady(service);
@@ -72,16 +73,16 @@ async function tell(): Promise<readonly string[]> {
 
 test('a provider event that is told again within a week is a duplicate: at once, and after a restart, a rebalance and a rebuild', async () => {
   const before = await client.held('actor-events');
-  const first = await runPipeline();
+  const first = await runPipeline('first');
   expect(await tell()).toStrictEqual(events.map(() => 'accepted'));
   const again = events.map(() => 'duplicate');
   expect(await tell()).toStrictEqual(again);
 
   expect(await stop(first)).toMatchObject({ code: 0 });
-  const second = await runPipeline();
+  const second = await runPipeline('second');
   expect(await tell()).toStrictEqual(again);
 
-  const third = await runPipeline();
+  const third = await runPipeline('third');
   await vi.waitUntil(async () => (await client.owners('mirror-projector'))?.size === 2, patience);
   expect(await tell()).toStrictEqual(again);
 
