@@ -3,6 +3,7 @@ import { Binding } from '../../schemas/binding.ts';
 import { ConnectionId, SignalChannelId, SourceEntryId } from '../../schemas/ids.ts';
 import { GroupMessageMode } from '../../shared/group-message-mode.ts';
 import { TypedAgentUid, TypedBindingName } from '../../shared/typed-ids.ts';
+import { Windows, WindowsPatch } from './batch-windows.ts';
 
 /** What inputs have in common. */
 export const members = {
@@ -18,6 +19,15 @@ export const members = {
     .strictObject({ cel: z.string().trim().min(1).max(4_000).optional().describe('CEL over `binding` and `signal`.') })
     .describe('Which facts pass: `{}` for all.'),
   groupMessageMode: GroupMessageMode.describe('What a group message does that addresses nobody.'),
+  entryEditedEvents: z
+    .boolean()
+    .describe('Tell an edit of what the agent has as signal.entry.edited, and not as an event of its own type.'),
+  windows: Windows.describe(
+    'How long messages wait for the rest of what is being said; what is left out has its default.',
+  ),
+  windowsPatch: WindowsPatch.describe(
+    'How long messages wait, laid over what is stored: null gives a window its default back, or all of them.',
+  ),
   enabled: z.boolean().describe('Whether facts pass at all.'),
 };
 
