@@ -1,7 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { z } from 'zod';
+import { Connection, connections } from '../../schemas/connection.ts';
 import { exampleFact, NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { defaultWindows } from '../mirror-projector/batch/window.ts';
 import { type ApiUnderTest, apiUnderTest } from './api-under-test.ts';
+import { operations } from './operations/index.ts';
 
 const secret = 'correct horse battery staple';
 const desk = '/agents/iris/signal-bindings/desk';
@@ -192,6 +195,39 @@ test('145: a move needs the right to delete at A, and a token for B', async () =
     body: { code: 'agent-forbidden', details: { agentUid: 'zoe' } },
   });
   expect(api.world.bindings.all()).toEqual(before);
+});
+
+test('146: settings are written through a binding alone, and only those that its adapter declares', async () => {
+  const writing = operations.filter(({ input }) => 'config' in (input as z.ZodObject).shape).map(({ name }) => name);
+  expect(writing).toEqual(['put-signal-binding', 'update-signal-binding']);
+  expect(operations.filter(({ http }) => http.includes('connection'))).toEqual([]);
+
+  await api.ask(put, { body: connected });
+  await api.connect('talk', 'chat', { token: secret });
+  const before = [api.world.connections.all(), api.world.bindings.all()];
+  const foreign = ['unknown', 'id', 'provider', 'config', 'secrets', 'updatedAt', 'constructor', 'region'];
+  const refused = { status: 422, body: { code: 'input-invalid' } };
+  // All at once: none slips in between what another reads and writes.
+  const answers = await Promise.all(
+    foreign.flatMap((name) => {
+      const config = { webhookSecret: 'another', [name]: { webhookSecret: 'another' } };
+      return [api.ask(put, { body: { ...connected, config } }), api.ask(`PATCH ${desk}`, { body: { config } })];
+    }),
+  );
+  expect(answers.map(({ status, body }) => ({ status, body }))).toEqual(
+    answers.map(() => ({ status: 422, body: expect.objectContaining({ code: 'input-invalid' }) })),
+  );
+  expect([api.world.connections.all(), api.world.bindings.all()]).toEqual(before);
+
+  // A stored row that no longer fits lets nothing else in, and is mended by taking away what does not belong there.
+  const stored = api.world.connections.get('octo');
+  await api.publish(connections, Connection.parse({ ...stored, config: { retired: 1 }, updatedAt: 1 }));
+  await vi.waitUntil(() => api.world.connections.get('octo')?.updatedAt === 1);
+  for (const config of [{ retired: 2 }, { unknown: 1 }, { webhookSecret: 'another' }])
+    expect(await api.ask(`PATCH ${desk}`, { body: { config } })).toMatchObject(refused);
+  expect(api.world.connections.get('octo')).toMatchObject({ config: { retired: 1 }, updatedAt: 1 });
+  expect(await api.ask(`PATCH ${desk}`, { body: { config: { retired: null } } })).toMatchObject({ status: 200 });
+  expect(api.world.connections.get('octo')).toMatchObject({ config: {} });
 });
 
 test('147: a mode that does not exist is unknown_group_message_mode', async () => {
