@@ -29,6 +29,13 @@ export const members = {
     'How long messages wait, laid over what is stored: null gives a window its default back, or all of them.',
   ),
   enabled: z.boolean().describe('Whether facts pass at all.'),
+  limit: z.coerce.number().int().min(1).max(100).default(20).describe('How many at most.'),
+  cursor: z
+    .string()
+    .max(4_000)
+    .regex(/^\d{1,15}(?:-\d{1,18})+$/, { error: 'must be the `next` of a page' })
+    .optional()
+    .describe('The `next` of the page before.'),
 };
 
 /** The codes of members that do not fit. */
@@ -36,6 +43,9 @@ export const refusals = {
   filters: 'invalid_binding_filter',
   groupMessageMode: 'unknown_group_message_mode',
 } as const;
+
+/** Where a list goes on, in an answer. */
+export const next = z.string().nullable().describe('Leads to the next page; null on the last one.');
 
 /** A binding in an answer. */
 export const OneBinding = z.object({ signalBinding: Binding });

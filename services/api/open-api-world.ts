@@ -60,6 +60,8 @@ export function openApiWorld(options: {
     putConnection: (row: Connection) => writeRow(toConnections, row),
   };
 
+  const look = settings.lookRecords;
+
   // The count of partitions is fixed once a topic exists, so it is asked for once.
   let partitions: number | undefined;
   const mirror = async () => {
@@ -77,10 +79,8 @@ export function openApiWorld(options: {
     now: clock.now,
     change: (work) => changes.run(() => work(writes)),
     readMirror: (place) => reads.run(async () => (await mirror()).read(place)),
-    readEntries: (page) =>
-      reads.run(async () => entriesOfChannel({ bus, codec, mirror: await mirror(), look: settings.lookRecords }, page)),
-    recentFacts: (connectionId, last) =>
-      reads.run(() => recentFacts({ bus, codec }, { connectionId, last, look: settings.lookRecords })),
+    readEntries: (page) => reads.run(async () => entriesOfChannel({ bus, codec, look, mirror: await mirror() }, page)),
+    recentFacts: (connectionId, last) => reads.run(() => recentFacts({ bus, codec }, { connectionId, last, look })),
     tellJourneys: (question, limit) =>
       reads.run(async () => {
         const journeys = await openJourneyWorld({ bus, store, codec, clock, pipeline, progress: () => undefined });

@@ -117,12 +117,12 @@ test('a binding made over HTTP routes at once, its facts are read back and tried
   expect((await ask(`GET ${channel}/signal-entries/${entry}`)).body).toMatchObject({ signalEntry: { text: 'a bug' } });
   // Its partition may hold more of other channels than one page looks back through.
   const listed: string[] = [];
-  for (let before: string | null | undefined; before !== null; ) {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = EntriesPage.parse(
-      (await ask(`GET ${channel}/signal-entries${before === undefined ? '' : `?before=${before}`}`)).body,
+      (await ask(`GET ${channel}/signal-entries${cursor === undefined ? '' : `?cursor=${cursor}`}`)).body,
     );
     listed.push(...page.signalEntries.map(({ sourceEntryId }) => sourceEntryId));
-    before = page.next;
+    cursor = page.next;
   }
   expect(listed).toEqual(['issue_comment:1']);
   expect(await ask(`GET ${channel}/signal-entries/${encodeURIComponent('issue_comment:2')}`)).toMatchObject({
