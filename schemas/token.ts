@@ -10,6 +10,7 @@ export const Scope = z.enum([
   'bindings:delete',
   'connections:write',
   'mirror:read',
+  'actor-events:read',
   'journeys:read',
 ]);
 export type Scope = z.infer<typeof Scope>;

@@ -1,6 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { z } from 'zod';
+import { Connection, connections } from '../../schemas/connection.ts';
 import { exampleFact, NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
+import { defaultWindows } from '../mirror-projector/batch/window.ts';
 import { type ApiUnderTest, apiUnderTest } from './api-under-test.ts';
+import { operations } from './operations/index.ts';
 
 const secret = 'correct horse battery staple';
 const desk = '/agents/iris/signal-bindings/desk';
@@ -69,13 +73,73 @@ test('144: a PATCH with an empty config and another mode leaves the stored crede
   expect(api.world.connections.get('octo')).toBe(before);
 });
 
+test('windows that are put are stored and shown; those that are not have their defaults, also by a PUT without them', async () => {
+  const windows = { addressedMs: 1_500, ambientMostMs: 0 };
+  const { body } = await api.ask(put, { body: { ...connected, windows } });
+  expect(body).toEqual({ signalBinding: row({ windows }) });
+  expect((await api.ask(`GET ${desk}`)).body).toMatchObject({
+    signalBinding: row({ windows }),
+    defaultWindows: { ...defaultWindows },
+  });
+  expect((await api.ask(put, { body: connected })).body).toEqual({ signalBinding: row() });
+  expect((await api.ask(put, { body: { ...connected, windows: {} } })).body).toEqual({ signalBinding: row() });
+});
+
+test('a PATCH lays windows over the stored ones: null gives the default back, to one or to all', async () => {
+  await api.ask(put, { body: { ...connected, windows: { addressedMs: 1_500, neutralMs: 5 } } });
+  const patch = async (windows: unknown) => (await api.ask(`PATCH ${desk}`, { body: { windows } })).body;
+  expect(await patch({ neutralMs: null, ambientMs: 9 })).toEqual({
+    signalBinding: row({ windows: { addressedMs: 1_500, ambientMs: 9 } }),
+  });
+  expect((await api.ask(`PATCH ${desk}`, { body: { enabled: true } })).body).toEqual({
+    signalBinding: row({ windows: { addressedMs: 1_500, ambientMs: 9 } }),
+  });
+  expect(await patch({ addressedMs: null, ambientMs: null })).toEqual({ signalBinding: row() });
+  await patch({ addressedMs: 1 });
+  expect(await patch(null)).toEqual({ signalBinding: row() });
+});
+
+test.each([
+  [
+    'an unknown one',
+    { addressed: 1_500 },
+    /^windows: takes addressedMs, addressedAttachmentsMs, .*pendingAttachmentMs$/,
+  ],
+  ['one that is too long', { addressedMs: 3_600_001 }, /^windows.addressedMs: .*<=3600000$/],
+  ['one before the message', { neutralMs: -1 }, /^windows.neutralMs: .*>=0$/],
+  ['half a millisecond', { neutralMs: 0.5 }, /^windows.neutralMs: .*int/],
+  ['a text', { neutralMs: '1s' }, /^windows.neutralMs: .*number/],
+])('of windows, %s is refused, and it is said what is allowed', async (_, windows, issue) => {
+  await api.ask(put, { body: connected });
+  const before = api.world.bindings.all();
+  for (const http of [put, `PATCH ${desk}`]) {
+    const body = http === put ? { ...connected, windows } : { windows };
+    expect(await api.ask(http, { body })).toMatchObject({
+      status: 422,
+      body: { code: 'input-invalid', details: { issues: [expect.stringMatching(issue)] } },
+    });
+  }
+  expect(api.world.bindings.all()).toEqual(before);
+});
+
+test('events of edits are turned off by a save, kept by a PATCH that is silent, and on by a PUT', async () => {
+  const off = { signalBinding: row({ entryEditedEvents: false }) };
+  expect((await api.ask(put, { body: { ...connected, entryEditedEvents: false } })).body).toEqual(off);
+  expect((await api.ask(`PATCH ${desk}`, { body: { enabled: true } })).body).toEqual(off);
+  expect((await api.ask(`PATCH ${desk}`, { body: { entryEditedEvents: true } })).body).toEqual({
+    signalBinding: row(),
+  });
+  expect((await api.ask(`PATCH ${desk}`, { body: { entryEditedEvents: false } })).body).toEqual(off);
+  expect((await api.ask(put, { body: connected })).body).toEqual({ signalBinding: row() });
+});
+
 test('145: a move disables the rule of A and enables that of B, with filter and connection', async () => {
-  const filters = { cel: "signal.kind == 'entry_received'" };
-  await api.ask(put, { body: { ...connected, filters } });
+  const own = { filters: { cel: "signal.kind == 'entry_received'" }, windows: { neutralMs: 5 } };
+  await api.ask(put, { body: { ...connected, ...own } });
   const { body } = await api.ask(`PATCH ${desk}`, { body: { targetAgentUid: 'Zoe' } });
-  expect(body).toEqual({ signalBinding: row({ agentUid: 'zoe', filters }) });
+  expect(body).toEqual({ signalBinding: row({ agentUid: 'zoe', ...own }) });
   expect((await api.ask('GET /signal-bindings')).body).toEqual({
-    signalBindings: [row({ enabled: false, filters }), row({ agentUid: 'zoe', filters })],
+    signalBindings: [row({ enabled: false, ...own }), row({ agentUid: 'zoe', ...own })],
   });
 });
 
@@ -131,6 +195,39 @@ test('145: a move needs the right to delete at A, and a token for B', async () =
     body: { code: 'agent-forbidden', details: { agentUid: 'zoe' } },
   });
   expect(api.world.bindings.all()).toEqual(before);
+});
+
+test('146: settings are written through a binding alone, and only those that its adapter declares', async () => {
+  const writing = operations.filter(({ input }) => 'config' in (input as z.ZodObject).shape).map(({ name }) => name);
+  expect(writing).toEqual(['put-signal-binding', 'update-signal-binding']);
+  expect(operations.filter(({ http }) => http.includes('connection'))).toEqual([]);
+
+  await api.ask(put, { body: connected });
+  await api.connect('talk', 'chat', { token: secret });
+  const before = [api.world.connections.all(), api.world.bindings.all()];
+  const foreign = ['unknown', 'id', 'provider', 'config', 'secrets', 'updatedAt', 'constructor', 'region'];
+  const refused = { status: 422, body: { code: 'input-invalid' } };
+  // All at once: none slips in between what another reads and writes.
+  const answers = await Promise.all(
+    foreign.flatMap((name) => {
+      const config = { webhookSecret: 'another', [name]: { webhookSecret: 'another' } };
+      return [api.ask(put, { body: { ...connected, config } }), api.ask(`PATCH ${desk}`, { body: { config } })];
+    }),
+  );
+  expect(answers.map(({ status, body }) => ({ status, body }))).toEqual(
+    answers.map(() => ({ status: 422, body: expect.objectContaining({ code: 'input-invalid' }) })),
+  );
+  expect([api.world.connections.all(), api.world.bindings.all()]).toEqual(before);
+
+  // A stored row that no longer fits lets nothing else in, and is mended by taking away what does not belong there.
+  const stored = api.world.connections.get('octo');
+  await api.publish(connections, Connection.parse({ ...stored, config: { retired: 1 }, updatedAt: 1 }));
+  await vi.waitUntil(() => api.world.connections.get('octo')?.updatedAt === 1);
+  for (const config of [{ retired: 2 }, { unknown: 1 }, { webhookSecret: 'another' }])
+    expect(await api.ask(`PATCH ${desk}`, { body: { config } })).toMatchObject(refused);
+  expect(api.world.connections.get('octo')).toMatchObject({ config: { retired: 1 }, updatedAt: 1 });
+  expect(await api.ask(`PATCH ${desk}`, { body: { config: { retired: null } } })).toMatchObject({ status: 200 });
+  expect(api.world.connections.get('octo')).toMatchObject({ config: {} });
 });
 
 test('147: a mode that does not exist is unknown_group_message_mode', async () => {

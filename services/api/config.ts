@@ -19,7 +19,7 @@ export const config = defineConfig('API', {
   workTimeoutMs: count(10, 120_000).default(10_000).describe('Wait for Kafka or Redis before a request is a 503.'),
   lookRecords: count(100, 1_000_000)
     .default(6_000)
-    .describe('Newest records of a topic that one request looks through, over all partitions, at most.'),
+    .describe('Records of a topic that one request looks through, newest first and over all partitions, at most.'),
   requestTimeoutMs: count(100, 300_000).default(15_000).describe('Time in which a request must have come whole.'),
   keepAliveMs: count(0, 300_000).default(5_000).describe('Time that an idle connection is kept open.'),
   closeTimeoutMs: count(100, 300_000).default(10_000).describe('Time for running requests when the API stops.'),

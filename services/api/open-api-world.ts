@@ -18,7 +18,9 @@ import type { Store } from '../../shared/runtime/store.ts';
 import { removeRow, writeRow } from '../../shared/runtime/write-row.ts';
 import type { KeyRing } from '../../shared/sealing.ts';
 import type { AnyStage, Table } from '../../shared/stage/stage.ts';
+import { actorEventsOf } from './actor-events.ts';
 import { entriesOfChannel } from './channel-entries.ts';
+import { listChannels } from './channels.ts';
 import type { ApiSettings } from './config.ts';
 import { createLane } from './lane.ts';
 import type { ApiWorld } from './world.ts';
@@ -60,6 +62,8 @@ export function openApiWorld(options: {
     putConnection: (row: Connection) => writeRow(toConnections, row),
   };
 
+  const look = settings.lookRecords;
+
   // The count of partitions is fixed once a topic exists, so it is asked for once.
   let partitions: number | undefined;
   const mirror = async () => {
@@ -77,10 +81,10 @@ export function openApiWorld(options: {
     now: clock.now,
     change: (work) => changes.run(() => work(writes)),
     readMirror: (place) => reads.run(async () => (await mirror()).read(place)),
-    readEntries: (page) =>
-      reads.run(async () => entriesOfChannel({ bus, codec, mirror: await mirror(), look: settings.lookRecords }, page)),
-    recentFacts: (connectionId, last) =>
-      reads.run(() => recentFacts({ bus, codec }, { connectionId, last, look: settings.lookRecords })),
+    readChannels: (page) => reads.run(async () => listChannels({ bus, look, mirror: await mirror() }, page)),
+    readEntries: (page) => reads.run(async () => entriesOfChannel({ bus, codec, look, mirror: await mirror() }, page)),
+    readActorEvents: (page) => reads.run(() => actorEventsOf({ bus, codec, look }, page)),
+    recentFacts: (connectionId, last) => reads.run(() => recentFacts({ bus, codec }, { connectionId, last, look })),
     tellJourneys: (question, limit) =>
       reads.run(async () => {
         const journeys = await openJourneyWorld({ bus, store, codec, clock, pipeline, progress: () => undefined });

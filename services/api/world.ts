@@ -9,7 +9,9 @@ import type { AnyProvider } from '../../shared/provider.ts';
 import type { RecentFacts } from '../../shared/runtime/recent-facts.ts';
 import type { KeyRing } from '../../shared/sealing.ts';
 import type { Table } from '../../shared/stage/stage.ts';
+import type { ActorEventPage, FoundEvents } from './actor-events.ts';
 import type { EntryPage, FoundEntries } from './channel-entries.ts';
+import type { ChannelPage, FoundChannels } from './channels.ts';
 
 /** The ways in which configuration is written. Each resolves when the tables below show it. */
 export interface Writes {
@@ -29,7 +31,9 @@ export interface ApiWorld {
   /** One change after another, so that what a change reads is still so when it writes. */
   readonly change: <T>(work: (writes: Writes) => Promise<T>) => Promise<T>;
   readonly readMirror: <V>(place: Place<V>) => Promise<V | undefined>;
+  readonly readChannels: (page: ChannelPage) => Promise<FoundChannels>;
   readonly readEntries: (page: EntryPage) => Promise<FoundEntries>;
+  readonly readActorEvents: (page: ActorEventPage) => Promise<FoundEvents>;
   readonly recentFacts: (connectionId: string, last: number) => Promise<RecentFacts>;
   /** The work that a filter may take over one fact. */
   readonly filterMaxWork: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, instant, parseSpan, span } from './time.ts';
+import { ago, exactSpan, instant, parseSpan, span } from './time.ts';
 
 test('an instant is told by the largest unit that fits', () => {
   expect([0, 999, 1_000, 61_000, 7_200_000, 172_800_000].map((ms) => ago(1e12 - ms, 1e12))).toEqual([
@@ -35,6 +35,12 @@ test('spans are read in every unit', () => {
     undefined,
     undefined,
   ]);
+});
+
+test('a span is told in the largest unit that tells it whole, and read back', () => {
+  const all = [0, 250, 1_000, 1_500, 60_000, 90_000, 3_600_000];
+  expect(all.map(exactSpan)).toEqual(['0ms', '250ms', '1s', '1500ms', '1m', '90s', '1h']);
+  expect(all.map(exactSpan).map(parseSpan)).toEqual(all);
 });
 
 test('instants are UTC', () => {

@@ -27,6 +27,12 @@ export const instant = (at: number): string => new Date(at).toISOString().replac
 
 const spanUnits = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** A span of time in the largest unit that tells it whole, as `parseSpan` reads it: `1500ms`, `2s`. */
+export function exactSpan(ms: number): string {
+  const unit = (['h', 'm', 's'] as const).find((each) => ms >= spanUnits[each] && ms % spanUnits[each] === 0) ?? 'ms';
+  return `${ms / spanUnits[unit]}${unit}`;
+}
+
 /** Reads `90s`, `15m`, `2h` or `1d` as milliseconds; undefined when it is none of them. */
 export function parseSpan(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|min|m|h|d)$/.exec(text.trim());

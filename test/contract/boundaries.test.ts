@@ -79,11 +79,18 @@ const rules: readonly Rule[] = [
     may: [schemas, /^shared\//, /^node:/, /^fastify$/],
   },
   {
-    // docs/decisions/0010: it tries filters as the filter does.
+    // docs/decisions/0010: it tries filters as the filter does, and tells which windows hold.
     name: 'the API',
     of: (path) => path.startsWith('services/api/'),
     own: (path) => first(path, 2),
-    may: [schemas, /^shared\//, /^services\/filter\/trial\.ts$/, /^node:/, /^fastify$/],
+    may: [
+      schemas,
+      /^shared\//,
+      /^services\/filter\/trial\.ts$/,
+      /^services\/mirror-projector\/batch\/window\.ts$/,
+      /^node:/,
+      /^fastify$/,
+    ],
   },
   {
     // docs/decisions/0002: until there is an API, the command line talks to the log.
@@ -96,6 +103,7 @@ const rules: readonly Rule[] = [
       /^services\/index\.ts$/,
       /^services\/[^/]+\/(?:stage|config)\.ts$/,
       /^services\/filter\/trial\.ts$/,
+      /^services\/mirror-projector\/batch\/window\.ts$/,
       /^services\/(?:ingress|api)\//,
       /^test\/harness\//,
       /^node:/,

@@ -11,7 +11,7 @@ const settings = {
 const patience = { timeout: 60_000, interval: 100 };
 const webhookSecret = 'correct horse battery staple';
 // The log is shared with other tests.
-const [agent, connection, repository] = ['api-agent', 'api-octo', `octo/${randomUUID()}`];
+const [agent, connection, repository] = [`api-${randomUUID()}`, 'api-octo', `octo/${randomUUID()}`];
 const signalChannelId = `github:${repository}#7`;
 const desk = `/agents/${agent}/signal-bindings/desk`;
 
@@ -29,6 +29,7 @@ beforeAll(async () => {
     'bindings:delete',
     'connections:write',
     'mirror:read',
+    'actor-events:read',
     'journeys:read',
   ];
   const made = await signalboxJson(
@@ -91,18 +92,37 @@ async function comment(id: number, text: string): Promise<string> {
   return eventId;
 }
 
-const EntriesPage = z.object({
-  signalEntries: z.array(z.object({ sourceEntryId: z.string() })),
+const Page = z.object({
+  signalEntries: z.array(z.object({ sourceEntryId: z.string() })).optional(),
+  signalChannels: z.array(z.object({ id: z.string() })).optional(),
+  actorEvents: z.array(z.object({ event: z.object({ data: z.looseObject({}) }) })).optional(),
   next: z.string().nullable(),
 });
+
+/** All pages of a list: others fill the log too, and one page looks back through so many records alone. */
+async function pagesOf(http: string): Promise<readonly z.infer<typeof Page>[]> {
+  const pages: z.infer<typeof Page>[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = Page.parse((await ask(`${http}${cursor === undefined ? '' : `&cursor=${cursor}`}`)).body);
+    pages.push(page);
+    cursor = page.next;
+  }
+  return pages;
+}
+
+async function entriesOf(http: string): Promise<readonly string[]> {
+  return (await pagesOf(http)).flatMap((page) => page.signalEntries ?? []).map(({ sourceEntryId }) => sourceEntryId);
+}
 
 test('a binding made over HTTP routes at once, its facts are read back and tried, and a revoked token ends it', async () => {
   const put = await ask(`PUT /agents/${agent}/signal-bindings/github/desk`, {
     connectionId: connection,
     config: { webhookSecret },
     filters: { cel: "signal.entry.text != null && signal.entry.text.contains('bug')" },
+    windows: { addressedMs: 1_500 },
   });
-  expect(put).toMatchObject({ status: 200, body: { signalBinding: { agentUid: agent, enabled: true } } });
+  const windows = { addressedMs: 1_500 };
+  expect(put).toMatchObject({ status: 200, body: { signalBinding: { agentUid: agent, enabled: true, windows } } });
   expect((await ask(`GET /signal-bindings?agent=${agent}`)).body).toEqual({ signalBindings: [put.body.signalBinding] });
 
   const passed = await vi.waitFor(() => comment(1, 'a bug'), patience);
@@ -115,16 +135,20 @@ test('a binding made over HTTP routes at once, its facts are read back and tried
   expect((await ask(`GET ${channel}`)).body).toMatchObject({ signalChannel: { id: signalChannelId, kind: 'issue' } });
   const entry = encodeURIComponent('issue_comment:1');
   expect((await ask(`GET ${channel}/signal-entries/${entry}`)).body).toMatchObject({ signalEntry: { text: 'a bug' } });
-  // Its partition may hold more of other channels than one page looks back through.
-  const listed: string[] = [];
-  for (let before: string | null | undefined; before !== null; ) {
-    const page = EntriesPage.parse(
-      (await ask(`GET ${channel}/signal-entries${before === undefined ? '' : `?before=${before}`}`)).body,
+  expect(await entriesOf(`GET ${channel}/signal-entries?limit=20`)).toEqual(['issue_comment:1']);
+  expect(await entriesOf(`GET ${channel}/signal-entries?author=1`)).toEqual(['issue_comment:1']);
+  expect(await entriesOf(`GET ${channel}/signal-entries?author=1&withAttachments=true`)).toEqual([]);
+  const channelIds = (await pagesOf('GET /signal-channels?kind=issue&limit=100')).flatMap(({ signalChannels = [] }) =>
+    signalChannels.map(({ id }) => id),
+  );
+  expect(channelIds).toContain(signalChannelId);
+  const sessionId = encodeURIComponent(`signal-channel:${signalChannelId}`);
+  for (const query of ['limit=20', `sessionId=${sessionId}`]) {
+    const events = (await pagesOf(`GET /agents/${agent}/actor-events?${query}`)).flatMap(
+      (page) => page.actorEvents ?? [],
     );
-    listed.push(...page.signalEntries.map(({ sourceEntryId }) => sourceEntryId));
-    before = page.next;
+    expect(events).toMatchObject([{ event: { data: { entry: { text: 'a bug' }, channel: { id: signalChannelId } } } }]);
   }
-  expect(listed).toEqual(['issue_comment:1']);
   expect(await ask(`GET ${channel}/signal-entries/${encodeURIComponent('issue_comment:2')}`)).toMatchObject({
     status: 404,
     body: { code: 'entry-not-found' },

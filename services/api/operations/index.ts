@@ -5,9 +5,11 @@ import { deleteSignalBinding } from './delete-signal-binding.ts';
 import { getSignalBinding } from './get-signal-binding.ts';
 import { getSignalChannel } from './get-signal-channel.ts';
 import { getSignalEntry } from './get-signal-entry.ts';
+import { listActorEvents } from './list-actor-events.ts';
 import { listJourneys } from './list-journeys.ts';
 import { listSignalAdapters } from './list-signal-adapters.ts';
 import { listSignalBindings } from './list-signal-bindings.ts';
+import { listSignalChannels } from './list-signal-channels.ts';
 import { listSignalEntries } from './list-signal-entries.ts';
 import { putSignalBinding } from './put-signal-binding.ts';
 import { testSignalBinding } from './test-signal-binding.ts';
@@ -19,9 +21,11 @@ export const operations: readonly AnyOperation<ApiWorld>[] = [
   getSignalBinding,
   getSignalChannel,
   getSignalEntry,
+  listActorEvents,
   listJourneys,
   listSignalAdapters,
   listSignalBindings,
+  listSignalChannels,
   listSignalEntries,
   putSignalBinding,
   testSignalBinding,

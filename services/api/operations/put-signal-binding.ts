@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Binding, bindingKey } from '../../../schemas/binding.ts';
 import { requireFilter } from '../../../shared/cel/filter.ts';
 import { defaultModeOf } from '../../../shared/group-message-mode.ts';
+import { windowsAfter } from '../batch-windows.ts';
 import { members, OneBinding, refusals } from '../members.ts';
 import { adapterOf, saveConnection, supportedPolicy, versionAfter } from '../save-binding.ts';
 import { defineOperation } from '../world.ts';
@@ -24,6 +25,8 @@ export const putSignalBinding = defineOperation({
     config: members.config.optional(),
     filters: members.filters.default({}),
     groupMessageMode: members.groupMessageMode.optional(),
+    entryEditedEvents: members.entryEditedEvents.default(true),
+    windows: members.windows.optional(),
     enabled: members.enabled.default(true),
   }),
   output: OneBinding,
@@ -34,6 +37,7 @@ export const putSignalBinding = defineOperation({
     connectionId: 'octo',
     config: { webhookSecret: 'correct horse battery staple' },
     filters: { cel: "signal.kind == 'entry_received'" },
+    windows: { addressedMs: 1_500 },
   },
   fails: [
     'agent-forbidden',
@@ -61,6 +65,8 @@ export const putSignalBinding = defineOperation({
         connectionId,
         filters,
         unaddressedGroupMessagePolicy: policy,
+        ...(!input.entryEditedEvents && { entryEditedEvents: false }),
+        ...windowsAfter(undefined, input.windows),
         enabled,
         unavailableReason: null,
         updatedAt: versionAfter(world.bindings.get(bindingKey({ agentUid, name })), world.now()),

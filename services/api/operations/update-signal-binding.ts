@@ -3,6 +3,7 @@ import { type Binding, bindingKey } from '../../../schemas/binding.ts';
 import { requireFilter } from '../../../shared/cel/filter.ts';
 import { BusError } from '../../../shared/errors.ts';
 import { type Caller, mayActFor } from '../../../shared/operation.ts';
+import { windowsAfter } from '../batch-windows.ts';
 import { members, OneBinding, refusals } from '../members.ts';
 import { adapterOf, bindingOf, saveConnection, supportedPolicy, versionAfter } from '../save-binding.ts';
 import { type ApiWorld, defineOperation, type Writes } from '../world.ts';
@@ -11,8 +12,8 @@ export const updateSignalBinding = defineOperation({
   name: 'update-signal-binding',
   summary: 'Change some of a binding, or move it to another agent.',
   details:
-    'What is not given stays. `config` is laid over the stored settings: null takes one away, a blank secret keeps the ' +
-    'stored one. Every save clears `unavailableReason`. A move needs the scope `bindings:delete`: the binding stays, ' +
+    'What is not given stays. `config` and `windows` are laid over the stored ones: null takes one away, a blank secret ' +
+    'keeps the stored one. Every save clears `unavailableReason`. A move needs the scope `bindings:delete`: the binding stays, ' +
     'disabled, with its old agent. It can be read, and routes, when the answer arrives.',
   http: 'PATCH /agents/:agentUid/signal-bindings/:bindingName',
   scope: 'bindings:write',
@@ -24,6 +25,8 @@ export const updateSignalBinding = defineOperation({
     config: members.config.optional(),
     filters: members.filters.optional(),
     groupMessageMode: members.groupMessageMode.optional(),
+    entryEditedEvents: members.entryEditedEvents.optional(),
+    windows: members.windowsPatch.optional(),
     enabled: members.enabled.optional(),
     targetAgentUid: members.agentUid.optional().describe('The agent to move it to.'),
   }),
@@ -54,11 +57,14 @@ export const updateSignalBinding = defineOperation({
       if (config !== undefined || connectionId !== stored.connectionId) {
         await saveConnection(world, writes, { adapter, connectionId, config, how: 'patch', caller });
       }
+      const { windows, entryEditedEvents = true, ...kept } = stored;
       const changed: Binding = {
-        ...stored,
+        ...kept,
         connectionId,
         filters: input.filters ?? stored.filters,
         unaddressedGroupMessagePolicy: policy,
+        ...(!(input.entryEditedEvents ?? entryEditedEvents) && { entryEditedEvents: false }),
+        ...windowsAfter(windows, input.windows),
         enabled: input.enabled ?? (target === undefined ? stored.enabled : true),
         unavailableReason: null,
         updatedAt: versionAfter(stored, world.now()),

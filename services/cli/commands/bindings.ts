@@ -18,6 +18,7 @@ import { defineCommand, type Family, type Page } from '../command.ts';
 import { putRow, removeRow } from '../configuration.ts';
 import { list, table } from '../style.ts';
 import { ago, instant } from '../time.ts';
+import { parseWindows, windowForm, windowLines } from '../window-flags.ts';
 
 const agent = TypedAgentUid.describe('The agent that is woken; letter case does not matter.');
 const name = TypedBindingName.describe("The binding's name within its agent.");
@@ -27,10 +28,13 @@ const put = defineCommand({
   summary: 'Join a connection to an agent, or replace that rule.',
   details:
     'The whole rule is replaced: what is not given has its default. A rule that was unavailable is available again. ' +
-    'A filter is CEL over `binding` and `signal`; without one, every fact of the connection passes.',
+    'A filter is CEL over `binding` and `signal`; without one, every fact of the connection passes. ' +
+    'A window is how long messages of a conversation wait for the rest of what is being said; ' +
+    '`signalbox bindings show` lists them, and docs/conversations.md explains them.',
   examples: [
     'signalbox bindings put iris desk --connection octo',
     `signalbox bindings put iris bugs --connection octo --filter "signal.kind == 'entry_received' && signal.entry.text.contains('bug')"`,
+    'signalbox bindings put iris team --connection chat --policy may_intervene --window addressed=1500ms --window ambient=30s',
   ],
   options: z.strictObject({
     agent,
@@ -47,6 +51,11 @@ const put = defineCommand({
       .boolean()
       .default(true)
       .describe('Tell an edit of what the agent has as an event of its own type, and not as signal.entry.edited.'),
+    window: z
+      .array(z.string())
+      .default([])
+      .refine((texts) => parseWindows(texts) !== undefined, { error: windowForm })
+      .meta({ description: 'How long messages wait for more; repeat it for other windows.', placeholder: 'name=time' }),
     disabled: z.boolean().default(false).describe('Keep the rule and let nothing pass.'),
   }),
   positional: ['agent', 'name'],
@@ -63,6 +72,7 @@ const put = defineCommand({
       filters: options.filter === undefined ? {} : { cel: options.filter },
       unaddressedGroupMessagePolicy: options.policy,
       ...(!options.editedEvents && { entryEditedEvents: false }),
+      ...(options.window.length > 0 && { windows: parseWindows(options.window) }),
       enabled: !options.disabled,
       unavailableReason: null,
       updatedAt: context.clock.now(),
@@ -218,6 +228,7 @@ function details(binding: Binding, page: Page): string {
       ['connection', `${binding.connectionId} (${binding.adapter})`],
       ['filter', binding.filters.cel ?? 'everything passes'],
       ['policy', binding.unaddressedGroupMessagePolicy],
+      ...windowLines(binding.windows).map((line, index) => [index === 0 ? 'windows' : '', line] as const),
       ['edits', binding.entryEditedEvents === false ? 'events of their own type' : 'signal.entry.edited'],
       ['changed', `${instant(binding.updatedAt)} (${ago(binding.updatedAt, page.now)})`],
     ],

@@ -98,6 +98,14 @@ test('a binding needs its connection, and its names are tidied', async () => {
       'connection  octo (github)',
       'filter      everything passes',
       'policy      ignore',
+      'windows     addressed              1s',
+      '            addressed-attachments  1200ms',
+      '            addressed-long-text    2s',
+      '            neutral                600ms',
+      '            neutral-attachments    1200ms',
+      '            ambient                15s',
+      '            ambient-most           5m',
+      '            pending-attachment     4s',
       'edits       signal.entry.edited',
       'changed     NOW (just now)',
     ].join('\n'),
@@ -128,6 +136,37 @@ test('a binding has edits told as edits, unless it is put otherwise', async () =
   expect((await world.run('bindings', 'show', 'iris', 'desk')).out).toMatch(/edits +events of their own type/);
   await world.run('bindings', 'put', 'iris', 'desk', '--connection', 'octo');
   expect(await world.json('bindings', 'show', 'iris', 'desk')).not.toHaveProperty('entryEditedEvents');
+});
+
+test('windows are put one by one, shown beside their defaults, and have these again where they are not named', async () => {
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  const put = ['bindings', 'put', 'iris', 'desk', '--connection', 'octo'] as const;
+  const { out } = await world.run(...put, '--window', 'addressed=1500ms', '--window', 'ambient-most=0ms');
+  expect(out.split('\n').filter((line) => line.includes('default'))).toEqual([
+    'windows     addressed              1500ms (default 1s)',
+    '            ambient-most           0ms (default 5m)',
+  ]);
+  const binding = await world.json('bindings', 'show', 'iris', 'desk');
+  expect(binding).toMatchObject({ windows: { addressedMs: 1_500, ambientMostMs: 0 } });
+  await world.run(...put);
+  expect(await world.json('bindings', 'show', 'iris', 'desk')).not.toHaveProperty('windows');
+});
+
+test.each([
+  'addresed=1s',
+  'addressed=soon',
+  'addressed=2h',
+  'addressed',
+  'addressed=1s addressed=2s',
+  'neutral=600ms ambient=-1s',
+])('the windows %s are refused, and it is said which there are', async (typed) => {
+  await world.run(...octo, '--secret', 'webhookSecret=-');
+  const flags = typed.split(' ').flatMap((window) => ['--window', window]);
+  const { code, notes } = await world.run('bindings', 'put', 'iris', 'desk', '--connection', 'octo', ...flags);
+  expect(code).toBe(2);
+  expect(notes).toContain('--window: must be NAME=TIME, as addressed=1500ms, each NAME once and one of addressed, ');
+  expect(notes).toContain('pending-attachment; TIME is from 0ms to 1h');
+  expect(await world.json('bindings', 'list')).toEqual([]);
 });
 
 test('bindings are listed by agent and name, replaced whole and deleted', async () => {

@@ -19,7 +19,7 @@ const create = defineCommand({
   name: 'tokens create',
   summary: 'Make a bearer token for the API; its text is shown once.',
   details:
-    'Only a digest is stored. A token for some agents reads and changes their bindings alone; what all agents share, the ' +
+    'Only a digest is stored. A token for some agents has to do with their bindings and events alone; what all share, the ' +
     'mirror and journeys, needs a token for all of them.',
   examples: [
     'signalbox tokens create console --scope bindings:read --scope bindings:write --agent iris',
