@@ -43,6 +43,7 @@ export const chat = defineProvider({
   verify: () => ({ ok: false, reason: 'a test provider' }),
   identify: () => undefined,
   normalize: () => ({ type: 'ignored', reason: 'a test provider' }),
+  origin: () => ({}),
 });
 
 /** An answer: its status, its body and its headers. */

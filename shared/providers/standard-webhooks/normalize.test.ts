@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { NormalizedFact } from '../../../schemas/normalized-fact.ts';
+import { ownershipOf } from '../../provider.ts';
 import { Secret } from '../../secret.ts';
 import { deliveriesIn, golden } from '../../testing/provider-fixtures.ts';
 import { provider } from './index.ts';
@@ -188,6 +189,17 @@ describe('with a mapping', () => {
         },
       ],
     });
+  });
+
+  test('what an account of our own wrote is told by the author that the mapping finds', () => {
+    const ofOrder = (mapping: Mapping) => {
+      const made = normalize(order, mapping);
+      return made.type === 'facts' ? made.facts.map((fact) => provider.origin(fact, { ...event, body: order })) : [];
+    };
+    const event = { event: undefined, eventId: 'msg_1', connectionId: 'shop' };
+    const [origin] = ofOrder({ authorId: '{data.by.id}' });
+    expect(ownershipOf(origin ?? {}, { ownAccountIds: ['u1'] })).toBe('own');
+    expect(ownershipOf(origin ?? {}, { ownAccountIds: ['u2'] })).toBe('other');
   });
 
   test('an event type in removedWhen removes the entry', () => {
