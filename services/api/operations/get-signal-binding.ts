@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Binding } from '../../../schemas/binding.ts';
 import { members } from '../members.ts';
 import { bindingOf } from '../save-binding.ts';
+import { shownBinding } from '../shown-binding.ts';
 import { defineOperation } from '../world.ts';
 
 export const getSignalBinding = defineOperation({
@@ -23,7 +24,7 @@ export const getSignalBinding = defineOperation({
     const signalBinding = bindingOf(world, ref);
     const connection = world.connections.get(signalBinding.connectionId);
     return {
-      signalBinding,
+      signalBinding: shownBinding(signalBinding, world),
       config: connection?.config ?? {},
       storedSecretPaths: Object.keys(connection?.secrets ?? {}).sort(),
     };
