@@ -274,7 +274,8 @@ function scriptedFact(index: number, pick: (count: number) => number): RawProvid
     eventId: `event-${pick(4) === 0 ? pick(index + 1) : index}`,
     ...(pick(3) !== 0 && { signalChannelId: channel }),
     receivedAt: 1,
-    body: JSON.stringify(script),
+    // One that cannot be read counts against its connection, in a row of its own.
+    body: pick(10) === 0 ? 'no JSON' : JSON.stringify(script),
     bodyEncoding: 'utf-8',
   });
 }
