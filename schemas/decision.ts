@@ -8,6 +8,7 @@ import { defineTopic } from './define.ts';
 export const OutcomeStatus = z.enum([
   'answered_handshake',
   'ignored_unknown_event',
+  'ignored_own_message',
   'binding_not_found',
   'binding_disabled',
   'binding_unavailable',

@@ -41,10 +41,15 @@ export function defineTopic<V>(topic: Topic<V>): Topic<V> {
   return topic;
 }
 
-/** One row of a projection. `owner` is the key of the stage's input topic that orders its writes. */
-export interface Place<V = unknown> {
+/** One row of a projection, as its stage names it. Without an owner, each partition has a row of its own by this key. */
+export interface StagePlace<V = unknown> {
   readonly projection: Projection<V>;
   readonly key: string;
+  readonly owner?: string;
+}
+
+/** One row of a projection. `owner` is the key of the stage's input topic that orders its writes, and tells where it lies. */
+export interface Place<V = unknown> extends StagePlace<V> {
   readonly owner: string;
 }
 
@@ -63,5 +68,16 @@ export function defineProjection<V, Ref>(
 ): Projection<V> & { readonly at: (ref: Ref) => Place<V> } {
   const { place, ...declared } = projection;
   const made = { ...declared, at: (ref: Ref): Place<V> => ({ projection: made, ...place(ref) }) };
+  return made;
+}
+
+/**
+ * Declares a projection of which each partition keeps rows of its own; `at` names one. For what a stage notes of the records
+ * of a partition, whatever their keys: also of those that were published to another partition than their key belongs to.
+ */
+export function defineLocalProjection<V>(
+  projection: Projection<V>,
+): Projection<V> & { readonly at: (key: string) => StagePlace<V> } {
+  const made = { ...projection, at: (key: string): StagePlace<V> => ({ projection: made, key }) };
   return made;
 }

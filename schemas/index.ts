@@ -4,6 +4,7 @@ import { actorEvents } from './actor-event.ts';
 import { handedOverBatches, openBatches } from './batch.ts';
 import { bindings } from './binding.ts';
 import { connections } from './connection.ts';
+import { adapterFailures, connectionStates } from './connection-state.ts';
 import { pairWakes, recentEntries, threadAgents } from './conversation.ts';
 import { deadLetters } from './dead-letter.ts';
 import { decisions } from './decision.ts';
@@ -20,6 +21,7 @@ export const topics = [
   acceptedFacts,
   actorEvents,
   bindings,
+  connectionStates,
   connections,
   deadLetters,
   decisions,
@@ -31,6 +33,7 @@ export const topics = [
 /** All projections in the store, by name. */
 // A projection is read only through its own `value`, so the wider type is safe to carry.
 export const projections = [
+  adapterFailures,
   channels,
   entries,
   handedOverBatches,

@@ -26,6 +26,7 @@ const provider = defineProvider({
   verify: () => ({ ok: false, reason: 'never' }),
   identify: () => undefined,
   normalize: () => ({ type: 'ignored', reason: 'never' }),
+  origin: () => ({}),
 });
 type Config = z.infer<typeof provider.config>;
 

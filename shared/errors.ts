@@ -86,6 +86,18 @@ export const errors = {
     meaning: 'An attachment of a typed fact is no object, or a member of it is not what it has to be.',
     fix: 'Mend the adapter that sends it; the details name the attachment and the member. The whole entry was refused.',
   },
+  'adapter-failed': {
+    retry: false,
+    status: 500,
+    meaning: 'A provider module threw while it read a delivery: a fault of ours.',
+    fix: 'Report the code, the details and the event; after the provider module was mended, `signalbox dlq redrive`.',
+  },
+  binding_unavailable: {
+    retry: true,
+    status: 503,
+    meaning: 'A fact came while its connection was unavailable, since too many deliveries in a row could not be read.',
+    fix: 'See the reason in `signalbox bindings list`; after the repair, `signalbox dlq redrive`.',
+  },
   attachment_not_materialized: {
     retry: false,
     status: 422,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { issuesOf, parseJson, readBody, stated } from './provider.ts';
+import { issuesOf, ownershipOf, parseJson, readBody, stated } from './provider.ts';
 
 test('a body is read as JSON unless the provider says otherwise', () => {
   expect(readBody({}, '{"a":[1]}')).toEqual({ a: [1] });
@@ -22,4 +22,22 @@ test('issues name places and codes, never values', () => {
 
 test('only stated members are kept: false, zero and blank are statements', () => {
   expect(stated({ a: null, b: undefined, c: 0, d: false, e: '' })).toStrictEqual({ c: 0, d: false, e: '' });
+});
+
+const own = { ownAccountIds: ['bot'], ownAppIds: ['app'] };
+
+test.each([
+  ['own', { by: 'bot', writtenBy: 'bot' }],
+  ['own', { by: 'bot' }],
+  ['own', { writtenBy: 'bot' }],
+  ['own', { by: 'mei', writtenBy: 'mei', app: 'app' }],
+  ['own', { app: 'app' }],
+  ['changed', { by: 'bot', writtenBy: 'mei' }],
+  ['other', { by: 'mei', writtenBy: 'bot' }],
+  ['other', { by: 'mei', writtenBy: 'jonas', app: 'app' }],
+  ['other', { by: 'mei', writtenBy: 'mei', app: 'other app' }],
+  ['other', {}],
+] as const)('an event is %s by its origin: %o', (ownership, origin) => {
+  expect(ownershipOf(origin, own)).toBe(ownership);
+  expect(ownershipOf(origin, {})).toBe('other');
 });

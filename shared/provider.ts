@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { NormalizedFact } from '../schemas/normalized-fact.ts';
 import type { GroupMessageMode } from './group-message-mode.ts';
 
@@ -60,6 +60,59 @@ export type Normalization =
       readonly details: Readonly<Record<string, string | number>>;
     };
 
+/**
+ * From whom an event came, by the provider's own ids: the account that acted, the one that the entry is of, and the app it was
+ * written through. It tells our own messages from those of others; a text never does.
+ */
+export interface Origin {
+  readonly by?: string | undefined;
+  readonly writtenBy?: string | undefined;
+  readonly app?: string | undefined;
+}
+
+const ids = z
+  .array(z.union([z.string().min(1).max(200), z.int().nonnegative()]).transform(String))
+  .max(50)
+  .readonly();
+
+/** Settings of every provider: by which ids at the provider a connection knows what we ourselves did there. */
+export const ownIds = {
+  ownAccountIds: ids.optional().describe('Ids of the accounts under which we write here: what they do wakes nobody.'),
+  ownAppIds: ids.optional().describe('Ids of the apps through which we write here, under whatever account.'),
+};
+
+/** The ids of our own accounts and apps at a provider. */
+export interface OwnIds {
+  readonly ownAccountIds?: readonly string[] | undefined;
+  readonly ownAppIds?: readonly string[] | undefined;
+}
+
+/**
+ * Whose an event is: our own; a change of ours to what another wrote; or another's, be it on what we wrote. Under an account
+ * that people use too, what was written through our app counts as ours, also when that account changes it.
+ */
+export function ownershipOf({ by, writtenBy, app }: Origin, own: OwnIds): 'own' | 'changed' | 'other' {
+  const isOwn = (id: string | undefined, of: readonly string[] = []): boolean => id !== undefined && of.includes(id);
+  const throughApp = isOwn(app, own.ownAppIds);
+  const wroteIt = throughApp || isOwn(writtenBy, own.ownAccountIds);
+  const acted = by === undefined ? wroteIt : isOwn(by, own.ownAccountIds) || (throughApp && by === writtenBy);
+  if (!acted) return 'other';
+  return wroteIt || writtenBy === undefined ? 'own' : 'changed';
+}
+
+/** The origin of a fact that itself says all there is to say of it. */
+export function originIn(fact: ProviderFact): Origin {
+  switch (fact.type) {
+    case 'entry_received':
+      return { by: fact.author.id, writtenBy: fact.author.id };
+    case 'reaction':
+      return { by: fact.actorKey };
+    case 'entry_lifecycle':
+    case 'action':
+      return { by: fact.actor?.id };
+  }
+}
+
 /** Why a request was refused before its body was read; for the log, never for the answer. */
 export type Verification = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
@@ -87,6 +140,8 @@ export interface Provider<Config = unknown> {
   readonly decode?: (text: string) => unknown;
   /** `config` without its secrets. */
   readonly normalize: (event: ProviderEvent, config: Config) => Normalization;
+  /** From whom a fact of the event came. Asked where the connection names ids of our own. */
+  readonly origin: (fact: ProviderFact, event: ProviderEvent) => Origin;
 }
 
 /** A provider whose configuration's type was forgotten, as the edge and the normalizer carry it. */

@@ -51,13 +51,14 @@ const facts = (name: string) => ({
 
 const declaration = (name: string, title: string): string => `import { z } from 'zod';
 import { SignalChannelId, SourceEntryId } from '../../../schemas/ids.ts';
-import { defineProvider, issuesOf, parseJson } from '../../provider.ts';
+import { defineProvider, issuesOf, originIn, ownIds, parseJson } from '../../provider.ts';
 import { secret } from '../../secret.ts';
 import { hmac, isEqual } from '../../signature.ts';
 import { NoteWritten } from './payload.ts';
 
 const config = z.strictObject({
   webhookSecret: secret().describe('Signs each request.'),
+  ...ownIds,
 });
 
 const channelOf = ({ board }: NoteWritten) => SignalChannelId.parse(\`${name}:\${board}\`);
@@ -103,6 +104,8 @@ export const provider = defineProvider<z.infer<typeof config>>({
       ],
     };
   },
+
+  origin: originIn,
 });
 `;
 

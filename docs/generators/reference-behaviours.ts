@@ -67,7 +67,7 @@ export function behavioursPage(): GeneratedFile {
   const rowsOf = ({ number, text }: Behaviour): readonly string[][] => {
     const showing = tests.filter(({ numbers }) => numbers.includes(number));
     const cells = showing.map(({ path, name }) => `[${name}](../../${path})`);
-    const [first = `none: ${reasons.get(number) ?? 'it has to have one'}`, ...more] = cells;
+    const [first = `none: ${(reasons.get(number) ?? 'it has to have one').replaceAll('](', '](../')}`, ...more] = cells;
     return [[String(number), text, first], ...more.map((each) => ['', '', each])];
   };
   const without = lines.filter(({ number }) => !tests.some(({ numbers }) => numbers.includes(number)));

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { Binding, bindings } from '../../schemas/binding.ts';
 import { connections } from '../../schemas/connection.ts';
+import { connectionStates } from '../../schemas/connection-state.ts';
 import type { Place, Topic } from '../../schemas/define.ts';
 import { topics } from '../../schemas/index.ts';
 import { Scope, Token, tokens } from '../../schemas/token.ts';
@@ -43,6 +44,7 @@ export const chat = defineProvider({
   verify: () => ({ ok: false, reason: 'a test provider' }),
   identify: () => undefined,
   normalize: () => ({ type: 'ignored', reason: 'a test provider' }),
+  origin: () => ({}),
 });
 
 /** An answer: its status, its body and its headers. */
@@ -109,7 +111,12 @@ export async function apiUnderTest(
     await opened.ready;
     return opened;
   };
-  const tables = { bindings: await open(bindings), connections: await open(connections), tokens: await open(tokens) };
+  const tables = {
+    bindings: await open(bindings),
+    connections: await open(connections),
+    states: await open(connectionStates),
+    tokens: await open(tokens),
+  };
   const [defaults] = readConfig([config] as const, {});
   const settings = { ...defaults, port: 0, ...given.settings };
   const adapters = new Map([...providers, [chat.name, chat] as const]);
@@ -122,6 +129,7 @@ export async function apiUnderTest(
       adapters,
       bindings: tables.bindings.table,
       connections: tables.connections.table,
+      states: tables.states.table,
       keys,
       clock,
       log,

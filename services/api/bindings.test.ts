@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { z } from 'zod';
 import { Connection, connections } from '../../schemas/connection.ts';
+import { connectionStates } from '../../schemas/connection-state.ts';
 import { exampleFact, NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { defaultWindows } from '../mirror-projector/batch/window.ts';
 import { type ApiUnderTest, apiUnderTest } from './api-under-test.ts';
@@ -281,6 +282,20 @@ test('a filter that is no CEL, blank or of another form is invalid_binding_filte
     expect(await api.ask(`POST ${desk}/test`, { body: { filters } })).toMatchObject(invalid);
   }
   expect(api.world.bindings.all()).toEqual(before);
+});
+
+test('a reason that the system found is shown, and cleared by a save of the binding', async () => {
+  await api.connect('octo', 'github', { webhookSecret: secret });
+  await api.bind({ filters: {}, updatedAt: 1 });
+  const state = { ...connectionStates.example, since: Date.now(), until: Date.now() + 60_000 };
+  await api.publish(connectionStates, state);
+  await vi.waitFor(() => expect(api.world.states.get('octo')).toBeDefined());
+  const { unavailableReason } = state;
+  expect((await api.ask('GET /signal-bindings')).body).toMatchObject({ signalBindings: [{ unavailableReason }] });
+  expect((await api.ask(`GET ${desk}`)).body).toMatchObject({ signalBinding: { unavailableReason } });
+  await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(state.since));
+  await api.ask(`PATCH ${desk}`, { body: { enabled: true } });
+  expect((await api.ask('GET /signal-bindings')).body).toMatchObject({ signalBindings: [{ unavailableReason: null }] });
 });
 
 test('a disabled rule stays listed; a reason for being unavailable is shown, and cleared by any save', async () => {

@@ -1,6 +1,7 @@
 import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { type Binding, bindings as bindingTopic } from '../../schemas/binding.ts';
 import { type Connection, connections as connectionTopic } from '../../schemas/connection.ts';
+import type { ConnectionState } from '../../schemas/connection-state.ts';
 import { channels } from '../../schemas/mirror.ts';
 import { BusError } from '../../shared/errors.ts';
 import { createProjectionReader } from '../../shared/journey/projection-reader.ts';
@@ -37,6 +38,7 @@ export function openApiWorld(options: {
   readonly adapters: ReadonlyMap<string, AnyProvider>;
   readonly bindings: Table<Binding>;
   readonly connections: Table<Connection>;
+  readonly states: Table<ConnectionState>;
   readonly keys: KeyRing;
   readonly clock: Clock;
   readonly log: Log;
@@ -76,6 +78,7 @@ export function openApiWorld(options: {
     adapters: options.adapters,
     bindings,
     connections,
+    states: options.states,
     keys: options.keys,
     filterMaxWork: options.filterMaxWork,
     now: clock.now,

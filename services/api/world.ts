@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Binding } from '../../schemas/binding.ts';
 import type { Connection } from '../../schemas/connection.ts';
+import type { ConnectionState } from '../../schemas/connection-state.ts';
 import type { Place } from '../../schemas/define.ts';
 import type { Question } from '../../shared/journey/find.ts';
 import type { ToldJourneys } from '../../shared/journey/tell.ts';
@@ -25,6 +26,8 @@ export interface ApiWorld {
   readonly adapters: ReadonlyMap<string, AnyProvider>;
   readonly bindings: Table<Binding>;
   readonly connections: Table<Connection>;
+  /** What the system found of connections. */
+  readonly states: Table<ConnectionState>;
   readonly keys: KeyRing;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -1,6 +1,7 @@
 import type { Topic } from '../../schemas/define.ts';
 import { topics } from '../../schemas/index.ts';
 import { rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
+import { readConfig } from '../../shared/config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createCodec } from '../../shared/runtime/codec.ts';
 import { silentLog } from '../../shared/runtime/log.ts';
@@ -93,7 +94,7 @@ export function createTestWorld(environment: Readonly<Record<string, string>>, s
         if (stage === undefined) throw new RangeError(`no stage ${name}`);
         const started = await runStage({
           stage,
-          settings: stage.config.schema.parse({}),
+          settings: readConfig([stage.config] as const, environment)[0],
           bus: infrastructure.bus(),
           store: infrastructure.store(),
           codec: await codecOf(),

@@ -16,6 +16,9 @@ test('a fact counts once, under the best that became of it', () => {
     labels('binding_unavailable'),
   );
   expect(counted(outcome('binding_disabled'), outcome('filtered'))).toStrictEqual(labels('filtered'));
+  expect(counted(outcome('binding_disabled'), reject('binding_unavailable', {}, { part: 'iris|desk' }))).toStrictEqual(
+    labels('binding_unavailable'),
+  );
   expect(counted(outcome('filtered'), broken)).toStrictEqual(labels('invalid_binding_filter'));
   expect(counted(broken, emit(acceptedFacts, acceptedFacts.example))).toStrictEqual(labels('accepted'));
 });

@@ -2,6 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { type Binding, bindingKey, bindings, Filters } from '../../schemas/binding.ts';
+import { connections } from '../../schemas/connection.ts';
+import { connectionStates } from '../../schemas/connection-state.ts';
+import { ConnectionId } from '../../schemas/ids.ts';
 import { exampleFact, type NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { checkFilter } from '../../shared/cel/filter.ts';
 import { emit, outcome, reject } from '../../shared/stage/index.ts';
@@ -17,6 +20,8 @@ const bindingOf = (members: Partial<Record<keyof Binding, unknown>> = {}): Bindi
 const factOf = (members: Record<string, unknown> = {}): NormalizedFact =>
   normalizedFacts.value.parse({ ...exampleFact, ...members });
 
+const sick = connectionStates.example;
+const { since, until } = sick;
 const desk = bindingOf();
 const about = { agentUid: 'iris', bindingName: 'desk' };
 const accepted = (fact: NormalizedFact, binding: Binding = desk) =>
@@ -69,6 +74,32 @@ describe('routes', () => {
           about,
         }),
       );
+  });
+
+  test('8: a rule whose connection the system found unavailable refuses the fact, which can be redriven for it', () => {
+    const lab = bindingOf({ name: 'lab', filters: { cel: "signal.channel.kind == 'im_dm'" } });
+    const mended = bindingOf({ name: 'mended', updatedAt: since + 1 });
+    const fact = factOf({ receivedAt: since });
+    given({ bindings: [desk, lab, mended], connections: [connections.example], states: [sick] })
+      .when(fact, { at: until - 1 })
+      .then(
+        reject('binding_unavailable', { reason: sick.unavailableReason }, { part: 'iris|desk', about }),
+        outcome('filtered', { about: { ...about, bindingName: 'lab' } }),
+        accepted(fact, mended),
+      );
+  });
+
+  test('a fact passes that came before its connection was unavailable, when it is time to try, and when that is over', () => {
+    const fact = factOf({ receivedAt: since });
+    const passes = (members: { readonly fact?: NormalizedFact; readonly at?: number }, state = sick, saved = 0) =>
+      given({ bindings: [desk], connections: [{ ...connections.example, updatedAt: saved }], states: [state] })
+        .when(members.fact ?? fact, { at: members.at ?? since })
+        .then(accepted(members.fact ?? fact));
+    passes({ fact: factOf({ receivedAt: since - 1 }) });
+    passes({ at: until });
+    passes({}, { ...sick, unavailableReason: null });
+    passes({}, { ...sick, connectionId: ConnectionId.parse('other') });
+    passes({}, sick, since + 1);
   });
 
   test('a fact goes to each rule of its connection, and a broken rule keeps none of the others from it', () => {

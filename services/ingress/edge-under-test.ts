@@ -53,6 +53,7 @@ export function bellProvider(calls: string[]): AnyProvider {
       return { status: 200, body: query.as === 'json' ? { challenge: query.challenge } : query.challenge };
     },
     normalize: () => ({ type: 'ignored', reason: 'a test provider' }),
+    origin: () => ({}),
   });
 }
 

@@ -25,7 +25,8 @@ export function receiveEntry(options: {
   // Not even remembered as seen: once the tombstone has expired, the same event counts as new.
   if (view.tombstone !== undefined) return [outcome('dropped_tombstoned')];
 
-  const eventType = fact.mirrorOnly === true ? null : (fact.actorEventType ?? undefined);
+  const isSilent = fact.mirrorOnly === true || fact.author.agentUid === route.agentUid;
+  const eventType = isSilent ? null : (fact.actorEventType ?? undefined);
   if (eventType === undefined) {
     return [reject('missing_actor_event_type', { channelKind: fact.channel.kind ?? 'unknown' })];
   }

@@ -186,6 +186,18 @@ describe('entries', () => {
       );
   });
 
+  test('what an agent wrote itself is recorded and never wakes that agent, and wakes another', () => {
+    const own = { author: { id: 'b-1', kind: 'bot', agentUid: 'iris' } };
+    const ends = (agentUid: string) =>
+      given({})
+        .when(received(own, { agentUid }))
+        .effects()
+        .filter(({ do: kind }) => kind === 'emit' || kind === 'outcome')
+        .map((effect) => (effect.do === 'outcome' ? effect.status : effect.do));
+    expect(ends('iris')).toStrictEqual(['recorded']);
+    expect(ends('otto')).toStrictEqual(['emit', 'accepted']);
+  });
+
   test('160: the same event again on the same route is a duplicate and writes nothing', () => {
     given({ seen: { at: t0 - hour }, channel, entry })
       .when(received())

@@ -3,14 +3,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Connection, connections } from '../../schemas/connection.ts';
+import { adapterFailures } from '../../schemas/connection-state.ts';
 import { Attachment, exampleFact, NormalizedFact, normalizedFacts } from '../../schemas/normalized-fact.ts';
 import { type RawProviderFact, rawProviderFacts } from '../../schemas/raw-provider-fact.ts';
-import { type AnyProvider, defineProvider, issuesOf } from '../../shared/provider.ts';
+import type { ErrorCode } from '../../shared/errors.ts';
+import { type AnyProvider, defineProvider, issuesOf, ownIds } from '../../shared/provider.ts';
 import { secret } from '../../shared/secret.ts';
-import { emit, outcome, reject } from '../../shared/stage/index.ts';
+import { emit, outcome, put, type Reject, reject } from '../../shared/stage/index.ts';
 import { messagesOf, splits } from '../../shared/testing/arbitraries.ts';
 import { fold } from '../../shared/testing/fold.ts';
-import { spec } from '../../shared/testing/spec.ts';
+import { defaultAt, spec } from '../../shared/testing/spec.ts';
 import { normalizer } from './normalizer.ts';
 import { stage as realStage } from './stage.ts';
 
@@ -18,9 +20,9 @@ const Examples = z.array(z.object({ name: z.string(), examples: z.array(z.unknow
 const examples = Examples.parse(createRequire(import.meta.url)('@octokit/webhooks-examples'));
 
 const Body = z.object({ entries: z.array(z.string()), attachments: z.array(Attachment).optional() });
-const config = z.strictObject({ prefix: z.string(), token: secret() });
+const config = z.strictObject({ prefix: z.string(), token: secret(), ...ownIds });
 
-/** Says one entry for each text of its body; `quiet` events concern nobody. */
+/** Says one entry for each text of its body, whose author that is; `quiet` events concern nobody, `odd` ones break it. */
 const chat = defineProvider<z.infer<typeof config>>({
   name: 'chat',
   title: 'Chat',
@@ -31,6 +33,7 @@ const chat = defineProvider<z.infer<typeof config>>({
   identify: () => undefined,
   normalize({ event, eventId, connectionId, body }, { prefix, token }) {
     if (event === 'quiet') return { type: 'ignored', reason: 'quiet events concern nobody' };
+    if (event === 'odd') throw new TypeError('a body that says "swordfish"');
     const parsed = Body.safeParse(body);
     if (!parsed.success) return { type: 'invalid', issues: issuesOf(parsed.error) };
     const facts = parsed.data.entries.map((text, number) => ({
@@ -45,6 +48,10 @@ const chat = defineProvider<z.infer<typeof config>>({
     }));
     return { type: 'facts', facts };
   },
+  origin: (fact, { event }) => ({
+    by: event === 'edited' ? 'bot' : fact.type === 'entry_received' ? fact.author.id : undefined,
+    writtenBy: fact.type === 'entry_received' ? fact.author.id : undefined,
+  }),
 });
 const stage = normalizer(new Map<string, AnyProvider>([[chat.name, chat]]));
 const { given } = spec(stage);
@@ -81,6 +88,12 @@ const factOf = (members: Record<string, unknown>): NormalizedFact =>
     actorEventType: 'chat.said',
     ...members,
   });
+
+/** A delivery that could not be read: a dead letter, and the first failure of its row. */
+const unread = (code: ErrorCode, details: Reject['details']) => [
+  reject(code, details, { part: 'facts' }),
+  put(adapterFailures.at('hall'), { failures: 1, since: defaultAt }, defaultAt + 7 * 86_400_000),
+];
 
 describe('a delivery', () => {
   test('becomes its facts, numbered, without the secrets of its connection', () => {
@@ -158,7 +171,7 @@ describe('refusals', () => {
   test('a connection whose settings do not fit its provider', () => {
     given({ connections: [{ ...connection, config: {} }] })
       .when(rawOf())
-      .then(reject('contract-violated', { connectionId: 'hall' }));
+      .then(...unread('contract-violated', { connectionId: 'hall' }));
   });
 
   test('a body that is no JSON, no UTF-8, or not what the provider documents; its values are not told', () => {
@@ -171,21 +184,21 @@ describe('refusals', () => {
     ] as const) {
       given({ connections: [connection] })
         .when(rawOf(members))
-        .then(reject('payload-invalid', { issues }));
+        .then(...unread('payload-invalid', { issues }));
     }
   });
 
   test('all facts of a delivery when one does not fit the contract of facts', () => {
     given({ connections: [connection] })
       .when(rawOf({ body: '{"entries":["mei",""]}' }))
-      .then(reject('payload-invalid', { issues: 'author.id: too_small' }));
+      .then(...unread('payload-invalid', { issues: 'author.id: too_small' }));
   });
 
   test('5: all facts of a delivery when one has a file that nobody could find later', () => {
     const said = (...attachments: readonly object[]) =>
       given({ connections: [connection] }).when(rawOf({ body: JSON.stringify({ entries: ['mei'], attachments }) }));
     for (const lost of [{ hostFile: 'chart.png' }, { name: 'chart.png' }, { providerRef: ' ' }]) {
-      said({ providerRef: 'f:9' }, lost).then(reject('attachment_not_materialized', { fact: 0, attachment: 1 }));
+      said({ providerRef: 'f:9' }, lost).then(...unread('attachment_not_materialized', { fact: 0, attachment: 1 }));
     }
     for (const found of ['providerRef', 'providerFileId', 'providerUri', 'blobRef', 'storageRef', 'filePath']) {
       const attachments = [{ [found]: 'f:9', name: 'chart.png' }];
@@ -196,7 +209,53 @@ describe('refusals', () => {
   test('a delivery of more facts than are taken', () => {
     given({ connections: [connection] })
       .when(rawOf(), { settings: { maxFacts: 1 } })
-      .then(reject('payload-invalid', { issues: 'body: 2 facts, at most 1 are taken' }));
+      .then(...unread('payload-invalid', { issues: 'body: 2 facts, at most 1 are taken' }));
+  });
+
+  test('a delivery on which its provider module throws, with where and never with what', () => {
+    const effects = given({ connections: [connection] })
+      .when(rawOf({ event: 'odd' }))
+      .effects();
+    expect(effects).toMatchObject([
+      { do: 'reject', code: 'adapter-failed', details: { error: 'TypeError' }, part: 'facts' },
+      { do: 'put', value: { failures: 1 } },
+    ]);
+    expect(JSON.stringify(effects)).toContain('normalizer/stage.test.ts');
+    expect(JSON.stringify(effects)).not.toContain('swordfish');
+  });
+});
+
+describe('what we wrote ourselves', () => {
+  const bot = { ...connection, config: { ...connection.config, ownAccountIds: ['bot', 7] } };
+  const own = outcome('ignored_own_message', { reason: 'it tells of what we wrote ourselves' });
+  const entry = (text: string, number: number) => ({
+    sourceEventId: number === 0 ? 'ev-1' : `ev-1#${number}`,
+    text: `${text} ${number} of ev-1 with undefined`,
+    author: { id: text, kind: 'user' },
+  });
+
+  test('becomes no fact, by who wrote it and not by its text', () => {
+    given({ connections: [bot] })
+      .when(rawOf({ body: '{"entries":["bot"]}' }))
+      .then(own);
+    given({ connections: [bot] })
+      .when(rawOf({ body: '{"entries":["7"]}' }))
+      .then(own);
+    given({ connections: [bot] })
+      .when(rawOf({ body: '{"entries":["robot"]}' }))
+      .then(emit(normalizedFacts, factOf(entry('robot', 0)), '0'));
+  });
+
+  test('takes nothing from what others wrote in the same delivery, which keeps its numbers', () => {
+    given({ connections: [bot] })
+      .when(rawOf({ body: '{"entries":["bot","mei"]}' }))
+      .then(emit(normalizedFacts, factOf(entry('mei', 1)), '1'));
+  });
+
+  test('is mirrored and wakes nobody where it changes what another wrote', () => {
+    given({ connections: [bot] })
+      .when(rawOf({ event: 'edited', body: '{"entries":["mei"]}' }))
+      .then(emit(normalizedFacts, factOf({ ...entry('mei', 0), mirrorOnly: true }), '0'));
   });
 });
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { secretNames } from '../connection.ts';
+import { ownIds } from '../provider.ts';
 import { Secret } from '../secret.ts';
 import { providers } from './index.ts';
 
@@ -26,7 +27,7 @@ describe.each([...providers.values()])('$name', (provider) => {
   test('has recorded deliveries with the facts that they become', () => {
     const folder = new URL(`${provider.name}/fixtures/`, here);
     const golden = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.facts.json')) : [];
-    expect(golden, 'record one: README.md, step 5').not.toEqual([]);
+    expect(golden, 'record one: README.md, step 6').not.toEqual([]);
     for (const name of golden) {
       expect(existsSync(new URL(name.replace('.facts', ''), folder))).toBe(true);
     }
@@ -36,6 +37,11 @@ describe.each([...providers.values()])('$name', (provider) => {
     expect(provider.config).toBeInstanceOf(z.ZodObject);
     const unknown = provider.config.safeParse({ noSuchSetting: 1 });
     expect(unknown.error?.issues.map(({ code }) => code)).toContain('unrecognized_keys');
+  });
+
+  test('can be told which accounts there are our own', () => {
+    const { shape } = provider.config as z.ZodObject;
+    expect(shape.ownAccountIds, 'spread `ownIds` into its settings').toBe(ownIds.ownAccountIds);
   });
 
   test('has no secret that would be stored like any other setting', () => {

@@ -1,7 +1,7 @@
 import { bindingKey } from '../../schemas/binding.ts';
 import { deadLetters } from '../../schemas/dead-letter.ts';
 import { type Decision, decisions } from '../../schemas/decision.ts';
-import type { About, Place, Topic } from '../../schemas/define.ts';
+import type { About, StagePlace, Topic } from '../../schemas/define.ts';
 import type { ErrorCode } from '../errors.ts';
 import { partitionOf } from '../partition.ts';
 import type { Call, CallRequest, Effect, Emit, Later, Outcome, Put, Reject } from '../stage/effects.ts';
@@ -81,11 +81,12 @@ export const callRow = (id: string): string => rowOf('$calls', id);
 
 /** The row of a place; throws where the place lies in another partition or belongs to another stage. */
 export function rowOfPlace(
-  place: Place,
+  place: StagePlace,
   { stage, partition, partitionsOf }: Pick<Scope, 'stage' | 'partition' | 'partitionsOf'>,
 ): string {
   const input: Topic = stage.input;
-  if (place.projection.stage !== stage.name || partitionOf(place.owner, partitionsOf(input.name)) !== partition) {
+  const isHere = place.owner === undefined || partitionOf(place.owner, partitionsOf(input.name)) === partition;
+  if (place.projection.stage !== stage.name || !isHere) {
     throw new RangeError('a place of another partition or stage');
   }
   return rowOf(place.projection.name, place.key);

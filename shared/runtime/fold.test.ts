@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { deadLetters } from '../../schemas/dead-letter.ts';
 import { decisions } from '../../schemas/decision.ts';
-import type { Topic } from '../../schemas/define.ts';
-import { type Ask, asks, counted, counting } from '../testing/counting-stage.ts';
+import { defineLocalProjection, type Topic } from '../../schemas/define.ts';
+import { put } from '../stage/effects.ts';
+import { defineStage } from '../stage/stage.ts';
+import { type Ask, asks, counted, counting, counts } from '../testing/counting-stage.ts';
 import { testCodec } from '../testing/test-codec.ts';
 import type { Row } from './apply-effects.ts';
 import type { IncomingRecord } from './bus.ts';
@@ -233,6 +235,24 @@ test('a place of another partition is a fault of ours, not a write', () => {
   });
   expect(folded.rowWrites).toEqual([]);
   expect(folded.records.map(({ type }) => type)).toEqual(['rejected', 'decided']);
+});
+
+test("a row of the partition's own lies in each, whatever the key of a record that came there", () => {
+  const notes = defineLocalProjection({ ...counts, name: 'notes' });
+  const noting = defineStage({
+    ...counting,
+    reads: () => ({ note: notes.at('all') }),
+    decide: ({ note }) => [put(notes.at('all'), { count: (note?.count ?? 0) + 1 })],
+  });
+  const inputs = ['a', 'b'].map((key, index) => ({
+    ...inputOf({ ask: { type: 'count', key, emit: 1 } }, index),
+    reads: { note: notes.at('all') },
+  }));
+  for (const partition of [0, 1]) {
+    const wide = { stage: noting, partition, partitionsOf: (topic: string) => (topic === 'asks' ? 997 : 1) };
+    const folded = foldRecords({ ...context, ...wide }, start, inputs, () => undefined);
+    expect(folded.rowWrites).toEqual([{ row: 'notes:all', json: '{"v":{"count":2}}' }]);
+  }
 });
 
 test('one failed part leaves the other effects of its message standing', () => {

@@ -3,6 +3,7 @@ import { BusError, type ErrorCode } from '../errors.ts';
 import type { Effect, Reject } from '../stage/effects.ts';
 import type { Message } from '../stage/message.ts';
 import type { AnyStage, Reads } from '../stage/stage.ts';
+import { thrownOf } from '../thrown.ts';
 import {
   applyEffects,
   callRow,
@@ -36,10 +37,10 @@ export class Fault {
   readonly error: string;
   readonly where: string;
 
-  constructor(error: unknown) {
-    this.error = error instanceof Error ? error.name : typeof error;
-    const frame = error instanceof Error ? /\n\s+at ([^\n]+)/.exec(error.stack ?? '') : null;
-    this.where = (frame?.[1] ?? 'unknown').replace(/(file:\/\/)?\/\S*\/(?=(services|shared|schemas|test)\/)/, '');
+  constructor(thrown: unknown) {
+    const { error, where } = thrownOf(thrown);
+    this.error = error;
+    this.where = where;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { OutcomeStatus } from '../../schemas/decision.ts';
-import type { About, Place, Topic } from '../../schemas/define.ts';
+import type { About, StagePlace, Topic } from '../../schemas/define.ts';
 import type { ErrorCode } from '../errors.ts';
 
 /** A record of another topic. `name` makes its id and its repeat recognisable; its number does where there is no name. */
@@ -13,7 +13,7 @@ export interface Emit {
 /** A projection's new value. Past `expireAt` (epoch milliseconds, derived from message time) it reads as absent. */
 export interface Put {
   readonly do: 'put';
-  readonly place: Place;
+  readonly place: StagePlace;
   readonly value: unknown;
   readonly expireAt?: number;
 }
@@ -21,7 +21,7 @@ export interface Put {
 /** A projection's row goes. */
 export interface Remove {
   readonly do: 'remove';
-  readonly place: Place;
+  readonly place: StagePlace;
 }
 
 /** A timer: when due, `value` comes back as a record on the stage's own input topic. One per key; a newer replaces it. */
@@ -96,15 +96,15 @@ export const emit = <V>(topic: Topic<V>, value: NoInfer<V>, name?: string): Emit
 });
 
 /** A projection's new value. */
-export const put = <V>(place: Place<V>, value: NoInfer<V>, expireAt?: number): Put => ({
+export const put = <V>(place: StagePlace<V>, value: NoInfer<V>, expireAt?: number): Put => ({
   do: 'put',
-  place: place as Place,
+  place: place as StagePlace,
   value,
   ...(expireAt !== undefined && { expireAt }),
 });
 
 /** A projection's row goes. */
-export const remove = <V>(place: Place<V>): Remove => ({ do: 'remove', place: place as Place });
+export const remove = <V>(place: StagePlace<V>): Remove => ({ do: 'remove', place: place as StagePlace });
 
 /** A timer that comes back on the stage's own input topic. */
 export const later = (key: string, dueAt: number, value: unknown): Later => ({ do: 'later', key, dueAt, value });

@@ -1,4 +1,4 @@
-import type { Place, Topic } from '../../schemas/define.ts';
+import type { StagePlace, Topic } from '../../schemas/define.ts';
 import type { ConfigDeclaration } from '../config.ts';
 import type { MetricsDeclaration } from '../metrics.ts';
 import type { Effect } from './effects.ts';
@@ -13,14 +13,14 @@ export interface Table<V> {
 }
 
 /** The places that a decision reads, by the names it gives them. */
-export type Reads = Readonly<Record<string, Place>>;
+export type Reads = Readonly<Record<string, StagePlace>>;
 
 /** The compacted topics that a stage reads whole, by the names it gives them. */
 export type Tables = Readonly<Record<string, Topic>>;
 
 /** What `decide` sees: a value or undefined for each place, a table for each compacted topic. */
 export type View<R extends Reads, T extends Tables> = {
-  readonly [K in keyof R]: NonNullable<R[K]> extends Place<infer V> ? V | undefined : never;
+  readonly [K in keyof R]: NonNullable<R[K]> extends StagePlace<infer V> ? V | undefined : never;
 } & { readonly [K in keyof T]: T[K] extends Topic<infer V> ? Table<V> : never };
 
 /** A stage: one input topic, a pure decision, and what it reads and writes. */

@@ -1,4 +1,4 @@
-import type { Place, Topic } from '../../schemas/define.ts';
+import type { StagePlace, Topic } from '../../schemas/define.ts';
 import { effectId } from '../runtime/header.ts';
 import type { Effect, Emit, Outcome, Reject } from '../stage/effects.ts';
 import type { Message } from '../stage/message.ts';
@@ -47,7 +47,7 @@ interface Row {
   readonly expireAt: number | undefined;
 }
 
-const rowName = (place: Place): string => `${place.projection.name}:${place.key}`;
+const rowName = (place: StagePlace): string => `${place.projection.name}:${place.key}`;
 
 /**
  * Runs a stage over messages in the plainest way: no cache, no fence, no watermark. A timer fires before the first message
@@ -81,7 +81,7 @@ export function fold<In, R extends Reads, T extends Tables, Settings>(
   const timers = new Map<string, Timer>();
   let now = 0;
 
-  const read = (place: Place): unknown => {
+  const read = (place: StagePlace): unknown => {
     const name = rowName(place);
     if (!cache.has(name)) {
       const stored = store.get(name);
@@ -94,8 +94,10 @@ export function fold<In, R extends Reads, T extends Tables, Settings>(
     return row === undefined || (row.expireAt !== undefined && row.expireAt <= now) ? undefined : row.value;
   };
 
-  const write = (place: Place, key: string, row: Row | undefined): void => {
-    if (place.owner !== key) throw new Error(`${rowName(place)} is owned by ${place.owner}, not by ${key}`);
+  const write = (place: StagePlace, key: string, row: Row | undefined): void => {
+    if (place.owner !== undefined && place.owner !== key) {
+      throw new Error(`${rowName(place)} is owned by ${place.owner}, not by ${key}`);
+    }
     if (place.projection.stage !== stage.name) throw new Error(`${rowName(place)} belongs to another stage`);
     cache.set(rowName(place), row && { ...row, value: place.projection.value.parse(row.value) });
   };

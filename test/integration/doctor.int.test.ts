@@ -104,7 +104,8 @@ test('the same installation shows in the metrics of its process', async () => {
     ...[0, 1, 2, 3].map((partition) => `signalbox_lag_records{stage="filter",partition="${partition}"} 0`),
     'signalbox_stage_partitions{stage="filter"} 4',
     'signalbox_stage_ready{stage="filter"} 1',
-    'signalbox_table_rows{stage="filter",table="bindings"} 1',
+    ...['bindings', 'connections'].map((table) => `signalbox_table_rows{stage="filter",table="${table}"} 1`),
+    'signalbox_table_rows{stage="filter",table="states"} 0',
   ]);
   const [, heartbeat] = /^signalbox_heartbeat_seconds\{stage="filter"\} (\S+)$/m.exec(text) ?? [];
   expect(Number(heartbeat)).toBeLessThan(10);

@@ -3,6 +3,7 @@ import { acceptedFacts } from '../../schemas/accepted-fact.ts';
 import { actorEvents } from '../../schemas/actor-event.ts';
 import { Binding, bindings } from '../../schemas/binding.ts';
 import { Connection, connections } from '../../schemas/connection.ts';
+import { connectionStates } from '../../schemas/connection-state.ts';
 import { deadLetters } from '../../schemas/dead-letter.ts';
 import { decisions } from '../../schemas/decision.ts';
 import type { Topic } from '../../schemas/define.ts';
@@ -37,6 +38,7 @@ const scripted = defineProvider({
     if (!script.success) return { type: 'invalid', issues: issuesOf(script.error) };
     return { type: 'facts', facts: script.data.map(factOf) };
   },
+  origin: () => ({}),
 });
 
 /** The channel in which people talk, so that what they say waits in batches; the others hold issues. */
@@ -156,6 +158,7 @@ const written: readonly Topic[] = [
   deadLetters,
   bindings,
   connections,
+  connectionStates,
 ].map((topic) => topic as Topic);
 
 /** What a run of the pipeline is made of. */
@@ -271,7 +274,8 @@ function scriptedFact(index: number, pick: (count: number) => number): RawProvid
     eventId: `event-${pick(4) === 0 ? pick(index + 1) : index}`,
     ...(pick(3) !== 0 && { signalChannelId: channel }),
     receivedAt: 1,
-    body: JSON.stringify(script),
+    // One that cannot be read counts against its connection, in a row of its own.
+    body: pick(10) === 0 ? 'no JSON' : JSON.stringify(script),
     bodyEncoding: 'utf-8',
   });
 }

@@ -3,6 +3,7 @@ import { BatchWindows, Binding } from '../../../schemas/binding.ts';
 import { defaultWindows } from '../../mirror-projector/batch/window.ts';
 import { members } from '../members.ts';
 import { bindingOf } from '../save-binding.ts';
+import { shownBinding } from '../shown-binding.ts';
 import { defineOperation } from '../world.ts';
 
 export const getSignalBinding = defineOperation({
@@ -26,7 +27,7 @@ export const getSignalBinding = defineOperation({
     const signalBinding = bindingOf(world, ref);
     const connection = world.connections.get(signalBinding.connectionId);
     return {
-      signalBinding,
+      signalBinding: shownBinding(signalBinding, world),
       config: connection?.config ?? {},
       storedSecretPaths: Object.keys(connection?.secrets ?? {}).sort(),
       defaultWindows,

@@ -3,6 +3,7 @@ import { Binding } from '../../../schemas/binding.ts';
 import { BusError } from '../../../shared/errors.ts';
 import { mayActFor } from '../../../shared/operation.ts';
 import { members } from '../members.ts';
+import { shownBinding } from '../shown-binding.ts';
 import { defineOperation } from '../world.ts';
 
 const rank = ({ agentUid, adapter, name }: Binding): string => JSON.stringify([agentUid, adapter, name]);
@@ -19,12 +20,13 @@ export const listSignalBindings = defineOperation({
   example: { agent: 'iris' },
   fails: ['agent-forbidden'],
 
-  async handle({ agent }, { bindings }, caller) {
+  async handle({ agent }, world, caller) {
     if (agent !== undefined && !mayActFor(caller, agent)) throw new BusError('agent-forbidden', { agentUid: agent });
-    const signalBindings = bindings
+    const signalBindings = world.bindings
       .all()
       .filter(({ agentUid }) => (agent === undefined ? mayActFor(caller, agentUid) : agentUid === agent))
-      .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+      .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))
+      .map((binding) => shownBinding(binding, world));
     return { signalBindings };
   },
 });

@@ -6,7 +6,9 @@ import {
   UnaddressedGroupMessagePolicy,
 } from '../../../schemas/binding.ts';
 import { connections } from '../../../schemas/connection.ts';
+import { connectionStates } from '../../../schemas/connection-state.ts';
 import { type AgentUid, type BindingName, ConnectionId } from '../../../schemas/ids.ts';
+import { unavailableReasonOf } from '../../../shared/availability.ts';
 import { requireFilter } from '../../../shared/cel/filter.ts';
 import { readConfig } from '../../../shared/config.ts';
 import { BusError } from '../../../shared/errors.ts';
@@ -16,6 +18,7 @@ import { config as filterConfig } from '../../filter/config.ts';
 import { tryFilter } from '../../filter/trial.ts';
 import { defineCommand, type Family, type Page } from '../command.ts';
 import { putRow, removeRow } from '../configuration.ts';
+import type { CommandContext } from '../context.ts';
 import { list, table } from '../style.ts';
 import { ago, instant } from '../time.ts';
 import { parseWindows, windowForm, windowLines } from '../window-flags.ts';
@@ -88,7 +91,7 @@ const show = defineCommand({
   summary: 'Show one binding.',
   options: z.strictObject({ agent, name }),
   positional: ['agent', 'name'],
-  run: (options, context) => find(context, options),
+  run: async (options, context) => (await shownBy(context))(await find(context, options)),
   show: details,
 });
 
@@ -101,7 +104,8 @@ const all = defineCommand({
     const rows = (await context.table(topic)).all();
     return rows
       .filter((binding) => options.agent === undefined || binding.agentUid === options.agent)
-      .toSorted((a, b) => compare(a.agentUid, b.agentUid) || compare(a.name, b.name));
+      .toSorted((a, b) => compare(a.agentUid, b.agentUid) || compare(a.name, b.name))
+      .map(await shownBy(context));
   },
 
   show(rows, page) {
@@ -212,6 +216,19 @@ async function find(
   const binding = (await context.table(topic)).get(bindingKey({ agentUid: ref.agent, name: ref.name }));
   if (binding === undefined) throw new BusError('binding-not-found', { agent: ref.agent, name: ref.name });
   return binding;
+}
+
+/** A binding as people are shown it: unavailable where the system found that of its connection, too. */
+async function shownBy(context: CommandContext): Promise<(binding: Binding) => Binding> {
+  const accounts = await context.table(connections);
+  const states = await context.table(connectionStates);
+  return (binding) => ({
+    ...binding,
+    unavailableReason: unavailableReasonOf(binding, {
+      connection: accounts.get(binding.connectionId),
+      state: states.get(binding.connectionId),
+    }),
+  });
 }
 
 function state({ enabled, unavailableReason }: Binding, { style }: Page): string {

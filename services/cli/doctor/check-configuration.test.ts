@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Binding } from '../../../schemas/binding.ts';
 import { Connection } from '../../../schemas/connection.ts';
+import { type ConnectionState, connectionStates } from '../../../schemas/connection-state.ts';
 import { sealConnection } from '../../../shared/connection.ts';
 import { provider as github } from '../../../shared/providers/github/index.ts';
 import { providers } from '../../../shared/providers/index.ts';
@@ -24,6 +25,7 @@ const bindingOf = (more: Readonly<Record<string, unknown>> = {}): Binding =>
     updatedAt: 0,
     ...more,
   });
+const states = { rows: [], problems: [] };
 const [octo, problem] = [connectionOf('octo'), { topic: 'bindings', partition: 3, offset: 7n, code: 'frame-invalid' }];
 
 test('keys that are not here leave secrets unknown, and are no failure of the installation', () => {
@@ -32,15 +34,17 @@ test('keys that are not here leave secrets unknown, and are no failure of the in
 });
 
 test('connections whose secrets open are well', () => {
-  expect(checkConnections({ rows: [octo], problems: [] }, { providers, keys })).toMatchObject({
+  expect(checkConnections({ rows: [octo], problems: [] }, { providers, keys, states })).toMatchObject({
     status: 'ok',
     summary: '1, their secrets open',
   });
-  expect(checkConnections({ rows: [octo], problems: [] }, { providers, keys: undefined })).toMatchObject({
+  expect(checkConnections({ rows: [octo], problems: [] }, { providers, keys: undefined, states })).toMatchObject({
     status: 'ok',
     summary: '1',
   });
-  expect(checkConnections({ rows: [], problems: [] }, { providers, keys })).toMatchObject({ summary: 'none yet' });
+  expect(checkConnections({ rows: [], problems: [] }, { providers, keys, states })).toMatchObject({
+    summary: 'none yet',
+  });
 });
 
 test('a connection tells what of it does not work, and nothing of its secrets', () => {
@@ -51,7 +55,7 @@ test('a connection tells what of it does not work, and nothing of its secrets', 
     Connection.parse({ ...octo, id: 'strange', provider: 'acme' }),
     Connection.parse({ ...octo, id: 'bare', secrets: {} }),
   ];
-  const found = checkConnections({ rows, problems: [] }, { providers, keys });
+  const found = checkConnections({ rows, problems: [] }, { providers, keys, states });
   expect(found).toMatchObject({ status: 'failed', summary: '5, and not all work' });
   expect(found.details).toEqual([
     'sealed-elsewhere: key-missing, sealed by k9',
@@ -60,6 +64,21 @@ test('a connection tells what of it does not work, and nothing of its secrets', 
     'bare: a secret is missing, so every webhook is refused',
   ]);
   expect(JSON.stringify(found)).not.toContain('secret itself');
+});
+
+test('a connection that the system found unavailable says so until one of its deliveries is read or it is saved', () => {
+  const sick = connectionStates.example;
+  const told = (updatedAt: number, state: ConnectionState) =>
+    checkConnections(
+      { rows: [{ ...octo, updatedAt }], problems: [] },
+      { providers, keys, states: { rows: [state], problems: [] } },
+    );
+  expect(told(sick.since, sick)).toMatchObject({
+    status: 'warning',
+    details: [`octo: unavailable since 2031-02-27 10:00:00.000Z: ${sick.unavailableReason}`],
+  });
+  expect(told(sick.since + 1, sick).status).toBe('ok');
+  expect(told(sick.since, { ...sick, unavailableReason: null }).status).toBe('ok');
 });
 
 test('bindings on connections of their provider are well, disabled ones too', () => {

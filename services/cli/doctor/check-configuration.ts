@@ -1,11 +1,14 @@
 import type { Binding } from '../../../schemas/binding.ts';
 import type { Connection } from '../../../schemas/connection.ts';
+import type { ConnectionState } from '../../../schemas/connection-state.ts';
+import { outageOf } from '../../../shared/availability.ts';
 import { checkFilter } from '../../../shared/cel/filter.ts';
 import { openConnection } from '../../../shared/connection.ts';
 import { BusError, errors } from '../../../shared/errors.ts';
 import type { AnyProvider } from '../../../shared/provider.ts';
 import type { TableProblem } from '../../../shared/runtime/tables.ts';
 import type { KeyRing } from '../../../shared/sealing.ts';
+import { instant } from '../time.ts';
 import { broken, type Check, checkOf, counted, doubtful, type Finding, well } from './check.ts';
 
 /** The rows of a compacted topic, and the records of it that could not be read. */
@@ -32,11 +35,23 @@ export function checkKeys(keys: KeyRing | undefined): Check {
   };
 }
 
-/** Each connection has a provider, and secrets that open. */
+/** Each connection has a provider, secrets that open, and deliveries that can be read. */
 export function checkConnections(
   { rows, problems }: TableReading<Connection>,
-  { providers, keys }: { readonly providers: ReadonlyMap<string, AnyProvider>; readonly keys: KeyRing | undefined },
+  known: {
+    readonly providers: ReadonlyMap<string, AnyProvider>;
+    readonly keys: KeyRing | undefined;
+    readonly states: TableReading<ConnectionState>;
+  },
 ): Check {
+  const { providers, keys } = known;
+  const states = new Map(known.states.rows.map((state) => [state.connectionId, state]));
+  const unavailable = rows.flatMap((connection): readonly Finding[] => {
+    const outage = outageOf(states.get(connection.id), connection);
+    if (outage === undefined) return [];
+    const detail = `${connection.id}: unavailable since ${instant(outage.since)}: ${outage.unavailableReason}`;
+    return [doubtful(detail, 'See what could not be read: `signalbox dlq list --stage normalizer`.')];
+  });
   const found = rows.flatMap((connection): readonly Finding[] => {
     const provider = providers.get(connection.provider);
     if (provider === undefined) {
@@ -60,10 +75,14 @@ export function checkConnections(
     ];
   });
   const opened = keys === undefined ? '' : ', their secrets open';
-  return checkOf('connections', [...found, ...problems.map(unreadable)], {
-    well: rows.length === 0 ? 'none yet' : `${rows.length}${opened}`,
-    notWell: `${rows.length}, and not all work`,
-  });
+  return checkOf(
+    'connections',
+    [...found, ...unavailable, ...[...problems, ...known.states.problems].map(unreadable)],
+    {
+      well: rows.length === 0 ? 'none yet' : `${rows.length}${opened}`,
+      notWell: `${rows.length}, and not all work`,
+    },
+  );
 }
 
 /** What is wrong with one binding, of all that can be. */

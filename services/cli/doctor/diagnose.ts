@@ -26,8 +26,10 @@ export interface Diagnosis {
 
 /** Judges what was read. Pure: the same reading gives the same diagnosis. */
 export function diagnose(installation: Installation, { topics, providers }: Product): Diagnosis {
-  const { deployment, bus, store, schemas, connections, bindings, groups, needs, future, letters } = installation;
+  const { deployment, bus, store, schemas, connections, states, bindings, groups, needs, future, letters } =
+    installation;
   const keys = deployment.secretKeys;
+  const found = states?.type === 'answered' ? states.value : { rows: [], problems: [] };
   const stored = connections?.type === 'answered' ? connections.value.rows : undefined;
 
   const all: readonly CheckGroup[] = [
@@ -65,7 +67,10 @@ export function diagnose(installation: Installation, { topics, providers }: Prod
       title: 'Configuration',
       checks: [
         checkKeys(keys),
-        ...checksOf('connections', connections, (value) => [checkConnections(value, { providers, keys })]),
+        ...checksOf('connections', connections, (value) => [
+          checkConnections(value, { providers, keys, states: found }),
+        ]),
+        ...checksOf('connection states', states, () => []),
         ...(stored === undefined ? [] : checksOf('bindings', bindings, (value) => [checkBindings(value, stored)])),
       ],
     },

@@ -1,5 +1,6 @@
 import type { Binding } from '../../../schemas/binding.ts';
 import type { Connection } from '../../../schemas/connection.ts';
+import type { ConnectionState } from '../../../schemas/connection-state.ts';
 import type { BusInspection } from '../../../shared/runtime/bus.ts';
 import type { StoreInspection } from '../../../shared/runtime/store.ts';
 import type { KeyRing } from '../../../shared/sealing.ts';
@@ -19,6 +20,7 @@ export interface Installation {
   readonly store: Answer<StoreInspection & { readonly aheadMs: number }>;
   readonly schemas: Answer<readonly SchemaState[]>;
   readonly connections: Answer<TableReading<Connection>> | undefined;
+  readonly states: Answer<TableReading<ConnectionState>> | undefined;
   readonly bindings: Answer<TableReading<Binding>> | undefined;
   readonly groups: Answer<readonly GroupReading[]> | undefined;
   readonly needs: Answer<readonly NeedReading[]> | undefined;

@@ -1,5 +1,6 @@
 import { bindings } from '../../../schemas/binding.ts';
 import { connections } from '../../../schemas/connection.ts';
+import { connectionStates } from '../../../schemas/connection-state.ts';
 import { deadLetters } from '../../../schemas/dead-letter.ts';
 import { decisions } from '../../../schemas/decision.ts';
 import type { Topic } from '../../../schemas/define.ts';
@@ -69,6 +70,9 @@ export async function readInstallation(
     schemas,
     connections: await askIf(readable(connections as Topic), 'Reading connections', () =>
       readTable(context, connections),
+    ),
+    states: await askIf(readable(connectionStates as Topic), 'Reading what was found of connections', () =>
+      readTable(context, connectionStates),
     ),
     bindings: await askIf(readable(bindings as Topic), 'Reading bindings', () => readTable(context, bindings)),
     groups: await askIf(

@@ -1,5 +1,6 @@
 import { bindings } from '../../../schemas/binding.ts';
 import { connections } from '../../../schemas/connection.ts';
+import { connectionStates } from '../../../schemas/connection-state.ts';
 import { tokens } from '../../../schemas/token.ts';
 import { readConfig } from '../../../shared/config.ts';
 import { BusError } from '../../../shared/errors.ts';
@@ -32,6 +33,7 @@ export async function startApi(options: ServiceOptions, codec: Codec, runtime: R
   const tables = {
     bindings: await openConfiguration(apiName, bindings, configuration),
     connections: await openConfiguration(apiName, connections, configuration),
+    states: await openConfiguration(apiName, connectionStates, configuration),
     tokens: await openConfiguration(apiName, tokens, configuration),
   };
   const sender = senderFor(apiName, options, runtime);
@@ -43,6 +45,7 @@ export async function startApi(options: ServiceOptions, codec: Codec, runtime: R
       adapters: providers,
       bindings: tables.bindings.table,
       connections: tables.connections.table,
+      states: tables.states.table,
       keys,
       clock,
       log,

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { defineProvider, issuesOf, type Normalization, type ProviderEvent, parseJson } from '../../provider.ts';
+import {
+  defineProvider,
+  issuesOf,
+  type Normalization,
+  type Origin,
+  ownIds,
+  type ProviderEvent,
+  parseJson,
+} from '../../provider.ts';
 import { type Secret, secret } from '../../secret.ts';
 import { hmac, isEqual } from '../../signature.ts';
 import { events } from './events.ts';
@@ -7,7 +15,10 @@ import { channelOf, factOf } from './facts.ts';
 import { Envelope } from './payload.ts';
 import { requestedAction } from './requested-action.ts';
 
-const config = z.strictObject({ webhookSecret: secret().describe('The secret of the webhook at GitHub.') });
+const config = z.strictObject({
+  webhookSecret: secret().describe('The secret of the webhook at GitHub.'),
+  ...ownIds,
+});
 
 /** GitHub: issues, pull requests, reviews, discussions and their comments, and clicks on check runs, in. */
 export const provider = defineProvider<z.infer<typeof config>>({
@@ -44,6 +55,7 @@ export const provider = defineProvider<z.infer<typeof config>>({
 
   decode,
   normalize,
+  origin: (_fact, event) => originOf(event),
 });
 
 /** What `X-Hub-Signature-256` must be. The older `X-Hub-Signature` is SHA-1, and is never looked at. */
@@ -80,6 +92,16 @@ function normalize({ event, body }: ProviderEvent): Normalization {
   if (!read.ok) return { type: 'invalid', issues: read.issues };
   return { type: 'facts', facts: [factOf({ action, envelope: envelope.data, reading: read.reading })] };
 }
+
+/** The sender acted; the entry is of its user, and an app may have written it in that user's name. */
+function originOf({ event = '', body }: ProviderEvent): Origin {
+  const { sender } = Envelope.parse(body);
+  const read = events.get(event)?.read(body);
+  const entry = read?.ok ? read.reading.entry : undefined;
+  return { by: idOf(sender), writtenBy: idOf(entry?.user), app: idOf(entry?.performed_via_github_app) };
+}
+
+const idOf = (of: { readonly id: number } | null | undefined): string | undefined => (of ? String(of.id) : undefined);
 
 const Acted = z.object({ action: z.string().regex(/^[a-z0-9_]{1,100}$/) });
 

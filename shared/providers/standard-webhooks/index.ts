@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineProvider, parseJson } from '../../provider.ts';
+import { defineProvider, originIn, ownIds, parseJson } from '../../provider.ts';
 import { secret } from '../../secret.ts';
 import { keyIn, signingHeaders, verifySigned } from '../../signed-webhook.ts';
 import { normalizeMapped } from './facts.ts';
@@ -9,6 +9,7 @@ import { channelIn, eventTypeIn, unnamedType } from './names.ts';
 const config = z
   .strictObject({
     webhookSecret: secret().describe('Base64, also after whsec_; or an Ed25519 public key in base64 after whpk_.'),
+    ownAccountIds: ownIds.ownAccountIds,
     mapping: Mapping.optional().describe('How the JSON becomes facts: see the notes.'),
   })
   .refine(({ webhookSecret }) => keyIn(webhookSecret) !== undefined, {
@@ -41,4 +42,5 @@ export const provider = defineProvider<z.infer<typeof config>>({
   },
 
   normalize: (event, { mapping = {} }) => normalizeMapped(event, mapping),
+  origin: originIn,
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineProvider, parseJson } from '../../provider.ts';
+import { defineProvider, originIn, ownIds, parseJson } from '../../provider.ts';
 import { secret } from '../../secret.ts';
 import { keyIn, signingHeaders, verifySigned } from '../../signed-webhook.ts';
 import { channelIdIn, factIn } from './facts.ts';
@@ -8,6 +8,7 @@ import { isObject, textOf } from './members.ts';
 const config = z
   .strictObject({
     webhookSecret: secret().describe('Base64, also after whsec_; or an Ed25519 public key in base64 after whpk_.'),
+    ownAccountIds: ownIds.ownAccountIds,
   })
   .refine(({ webhookSecret }) => keyIn(webhookSecret) !== undefined, {
     path: ['webhookSecret'],
@@ -40,4 +41,6 @@ export const provider = defineProvider<z.infer<typeof config>>({
   },
 
   normalize: factIn,
+  // What names the agent that wrote it is mirrored, and wakes no agent that it names.
+  origin: (fact) => (fact.type === 'entry_received' && fact.author.agentUid !== undefined ? {} : originIn(fact)),
 });

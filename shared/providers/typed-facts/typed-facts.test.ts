@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { NormalizedFact } from '../../../schemas/normalized-fact.ts';
+import { ownershipOf } from '../../provider.ts';
 import { Secret } from '../../secret.ts';
 import { hmac } from '../../signature.ts';
 import { deliveriesIn, golden } from '../../testing/provider-fixtures.ts';
@@ -195,6 +196,23 @@ describe('coercions', () => {
       expect(factOf({ ...message, providerTime: 'today' })).not.toHaveProperty('providerTime');
     },
   );
+});
+
+test('what is our own is told by its author or actor, but for what names the agent that wrote it: that is mirrored', () => {
+  const ownershipIn = (body: object) => {
+    const received = { event: undefined, eventId: 'ev-1', connectionId: 'bridge', body };
+    const made = provider.normalize(received, { webhookSecret });
+    const facts = made.type === 'facts' ? made.facts : [];
+    return facts.map((fact) => ownershipOf(provider.origin(fact, received), { ownAccountIds: ['bot'] }));
+  };
+  const bot = { id: 'bot', kind: 'bot' };
+  expect(ownershipIn(message)).toStrictEqual(['other']);
+  expect(ownershipIn({ ...message, author: bot })).toStrictEqual(['own']);
+  expect(ownershipIn({ ...message, author: { ...bot, agentUid: 'iris' } })).toStrictEqual(['other']);
+  const { author: _author, text: _text, ...about } = message;
+  const reacted = { ...about, type: 'reaction', reactionKey: 'eyes', action: 'add' };
+  expect(ownershipIn({ ...reacted, actorKey: 'bot' })).toStrictEqual(['own']);
+  expect(ownershipIn({ ...reacted, actorKey: 'mei' })).toStrictEqual(['other']);
 });
 
 test('no JSON makes it throw, and what it gives are facts of its own connection', () => {
