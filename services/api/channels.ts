@@ -42,15 +42,15 @@ export async function listChannels(
     if (found.length === limit || seen.size === maxRows) return false;
     seen.add(id);
     const channel = await world.mirror.read(channels.at(id));
-    if (channel !== undefined && isOfPage(channel, { kind, begin })) found.push(channel);
+    if (channel === undefined || wasShown(channel, { begin, at: record.at })) return true;
+    if (kind === undefined || channel.kind === kind) found.push(channel);
     return true;
   });
   return { channels: found, next };
 }
 
-const isOfPage = (
-  channel: Channel,
-  page: { readonly kind: Channel['kind'] | undefined; readonly begin: number | undefined },
-): boolean =>
-  (page.begin === undefined || channel.lastSeenAt <= page.begin) &&
-  (page.kind === undefined || channel.kind === page.kind);
+/** Whether it was seen since the page begins, or in that instant and not by what this page has of it. */
+const wasShown = (
+  { lastSeenAt }: Channel,
+  { begin, at }: { readonly begin: number | undefined; readonly at: number },
+): boolean => begin !== undefined && (lastSeenAt > begin || (lastSeenAt === begin && at < begin));
