@@ -3,30 +3,34 @@ import { expect, vi } from 'vitest';
 import { ActorEvent } from '../../schemas/actor-event.ts';
 import { type OpenBatch, OpenBatches } from '../../schemas/batch.ts';
 import { Channel, Entry } from '../../schemas/mirror.ts';
+import type { ChannelKind } from '../../schemas/normalized-fact.ts';
 import { partitionOf } from '../../shared/partition.ts';
 import { type Decision, joined } from './checker/contract.ts';
 import { redisKey } from './checker/rows.ts';
 import type { OutsideClient } from './kafka.ts';
 import type { LogWatch } from './log-watch.ts';
+import { post, signedHeaders } from './webhooks.ts';
 
 /** What a test tells of one fact: which entry, who said what, and what is unusual. */
 export interface Told {
   readonly id: string;
   readonly by?: string;
   readonly text?: string;
-  readonly kind?: 'im_group' | 'im_dm' | 'webhook_endpoint';
   /** The event's own id where the entry has several. */
   readonly event?: string;
-  /** The rule whose connection tells it, where that is not the conversation's. */
-  readonly via?: string;
   readonly fact?: Readonly<Record<string, unknown>>;
 }
 
 /** One channel of a test: what is told in it, and what the product makes of it. */
 export interface Conversation {
+  readonly connectionId: string;
+  /** The channel as its adapter names it. */
+  readonly name: string;
   readonly signalChannelId: string;
   /** Tells facts, in order and in one request. */
   readonly tell: (...facts: readonly Told[]) => Promise<void>;
+  /** Tells a fact by a signed webhook to an ingress, as an adapter does that has no way to the log. */
+  readonly post: (ingressUrl: string, fact: Told) => Promise<void>;
   /** Counts in a fact that was told in another way: a webhook, whose raw fact has this id. */
   readonly count: (rootId: string) => void;
   /**
@@ -72,44 +76,48 @@ export const reaction = (id: string, action: 'add' | 'remove', told: { event: st
 /** Begins a conversation in a channel that nobody else uses. */
 export function createConversation(options: {
   readonly world: { readonly client: OutsideClient; readonly watch: LogWatch; readonly redis: Redis };
+  readonly connectionId: string;
+  /** The channel as its adapter names it. */
+  readonly name: string;
   readonly signalChannelId: string;
-  readonly kind: Told['kind'];
+  readonly kind: ChannelKind;
   readonly rule: { readonly name: string; readonly agentUid: string };
-  readonly routesOf: (rule: string) => number;
-  readonly connectionId: (rule: string) => string;
+  /** On how many routes each of its facts ends. */
+  readonly routes: number;
 }): Conversation {
-  const { signalChannelId, rule, routesOf, connectionId } = options;
+  const { connectionId, name, signalChannelId, rule, routes } = options;
   const { client, watch, redis } = options.world;
   const route = [rule.agentUid, rule.name] as const;
   const partition = partitionOf(signalChannelId, partitions);
-  const told: { readonly name: string; readonly routes: number; readonly is: (decision: Decision) => boolean }[] = [];
+  const told: { readonly id: string; readonly is: (decision: Decision) => boolean }[] = [];
   let handedOver = 0;
 
-  const factOf = ({ id, by = 'mei', text, kind = options.kind, event = id, via = rule.name, fact }: Told) => ({
-    connectionId: connectionId(via),
-    provider: 'chat',
-    providerEventId: `${signalChannelId}:${event}`,
-    sourceEventId: `${signalChannelId}:${event}`,
-    signalChannelId,
-    sourceEntryId: id,
-    channel: { kind, replyMode: 'entry' },
-    receivedAt: Date.now(),
+  /** A fact as an adapter sends it. */
+  const factOf = ({ id, by = 'mei', text, event = id, fact }: Told) => ({
     type: 'entry_received',
-    ...((fact?.type ?? 'entry_received') === 'entry_received' && { author: { id: by, kind: 'user' } }),
-    ...(text !== undefined && { text }),
+    sourceEventId: `${name}:${event}`,
+    signalChannelId: name,
+    sourceEntryId: id,
+    channel: { kind: options.kind, replyMode: 'entry' },
+    author: { id: by, kind: 'user' },
+    text,
     ...fact,
   });
 
   async function tell(...facts: readonly Told[]): Promise<void> {
-    const records = facts.map((each) => factOf(each));
-    for (const [index, { sourceEventId }] of records.entries()) {
-      const routes = routesOf(facts[index]?.via ?? rule.name);
-      told.push({ name: sourceEventId, routes, is: ({ about }) => about.sourceEventId === sourceEventId });
-    }
-    await client.publish(
-      'normalized-facts',
-      records.map((fact) => ({ key: signalChannelId, fact })),
-    );
+    const records = facts.map((each) => {
+      const fact = factOf(each);
+      told.push({ id: each.id, is: ({ about }) => about.providerEventId === fact.sourceEventId });
+      return {
+        key: signalChannelId,
+        fact: {
+          ...{ provider: 'typed-facts', connectionId, kind: 'direct', signalChannelId },
+          ...{ eventId: fact.sourceEventId, event: fact.type, receivedAt: Date.now() },
+          ...{ body: JSON.stringify(fact), bodyEncoding: 'utf-8' },
+        },
+      };
+    });
+    await client.publish('raw-provider-facts', records);
   }
 
   const decisions = (): readonly Decision[] =>
@@ -120,7 +128,7 @@ export function createConversation(options: {
       .filter(({ about }) => about.signalChannelId === signalChannelId);
   const endsNow = () => {
     const ends = decisions().filter(({ status }) => status !== 'handed_over');
-    return told.map(({ is, ...fact }) => ({ ...fact, ends: ends.filter(is) }));
+    return told.map(({ is, id }) => ({ id, ends: ends.filter(is) }));
   };
   const eventsNow = () => watch.of('actor-events').filter(({ value }) => isOf(value, signalChannelId));
 
@@ -149,37 +157,43 @@ export function createConversation(options: {
   };
 
   return {
+    connectionId,
+    name,
     signalChannelId,
     route,
     tell,
-    count(rootId) {
-      told.push({ name: rootId, routes: routesOf(rule.name), is: (decision) => decision.rootId === rootId });
+    async post(ingressUrl, message) {
+      const fact = factOf(message);
+      const [url, body] = [`${ingressUrl}/webhooks/v1/typed-facts/${connectionId}/facts`, JSON.stringify(fact)];
+      await post(url, signedHeaders(fact.sourceEventId, body), body);
+      told.push({ id: message.id, is: ({ about }) => about.providerEventId === fact.sourceEventId });
     },
+    count: (rootId) => void told.push({ id: rootId, is: (decision) => decision.rootId === rootId }),
     decisions,
     row,
     open,
     async ends() {
       await vi.waitFor(() => {
-        for (const { name, routes, ends } of endsNow()) expect(ends, name).toHaveLength(routes);
+        for (const { id, ends } of endsNow()) expect(ends, id).toHaveLength(routes);
       }, patience);
       const all = endsNow();
       await saved(all.flatMap(({ ends }) => ends.map(({ from }) => from)));
-      return all.flatMap(({ routes, ends }) =>
+      return all.flatMap(({ ends }) =>
         routes === 1 ? ends.map(endOf) : ends.map((end) => `${end.about.bindingName} ${endOf(end)}`).toSorted(),
       );
     },
-    async events(count) {
-      handedOver = count;
-      if (count > 0) await vi.waitUntil(() => eventsNow().length >= count, patience);
+    async events(wanted) {
+      handedOver = wanted;
+      if (wanted > 0) await vi.waitUntil(() => eventsNow().length >= wanted, patience);
       else await watch.caughtUp();
-      const events = eventsNow();
-      await saved(events.map(({ from }) => from));
-      expect(events.map(({ value }) => ActorEvent.parse(value).type)).toHaveLength(count);
-      return events.map(({ value }) => ActorEvent.parse(value));
+      const records = eventsNow();
+      await saved(records.map(({ from }) => from));
+      expect(records.map(({ value }) => typeOf(value))).toHaveLength(wanted);
+      return records.map(({ value }) => ActorEvent.parse(value));
     },
     unexpected() {
       const more = eventsNow().slice(handedOver);
-      return more.map(({ value }) => `${signalChannelId}: ${ActorEvent.parse(value).type}`);
+      return more.map(({ value }) => `${signalChannelId}: ${typeOf(value)}`);
     },
     async channel() {
       const value = await row('channels', signalChannelId);
@@ -197,6 +211,9 @@ export function createConversation(options: {
 
 const endOf = ({ status, reason = '' }: Decision): string => (status === 'dead_letter' ? reason : status);
 
+// The contract of the topic.
+const typeOf = (value: unknown): string => (value as ActorEvent).type;
+
 const isOf = (value: unknown, signalChannelId: string): boolean =>
-  // The contract of the topic.
+  // A record without a value is not of it, and the others fit its contract.
   (value as ActorEvent | undefined)?.data.channel.id === signalChannelId;

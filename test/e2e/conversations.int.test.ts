@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import type { ActorEvent } from '../../schemas/actor-event.ts';
 import { gist } from '../../shared/testing/chat.ts';
 import { removed } from './conversation.ts';
 import { type Gateway, openGateway } from './gateway.ts';
-import { runServices, type ServiceProcess, stop, untilReady } from './product.ts';
+import { everyService, runServices, type ServiceProcess, stop, untilReady } from './product.ts';
 
 // All lines are told at once, each in a channel of its own, and what they wait for comes side by side.
 vi.setConfig({ maxConcurrency: 100 });
@@ -41,7 +42,9 @@ const rules = {
   ambient: { agentUid: iris, policy: 'may_intervene', windows: quick },
   // Each message would keep it waiting for an hour, were it not for the most that the first one may wait.
   capped: { agentUid: iris, policy: 'may_intervene', windows: { ...still, ambientMostMs: 600 } },
-  other: { agentUid: otto, windows: still },
+  // Two agents in one group, of whom each is told something else: otto what has a title.
+  mine: { agentUid: iris, policy: 'ignore', windows: quick, cel: 'signal.entry.title == null' },
+  his: { agentUid: otto, windows: still, connection: 'mine', cel: 'signal.entry.title != null' },
 } as const;
 
 let gateway: Gateway;
@@ -49,7 +52,7 @@ let product: ServiceProcess;
 
 beforeAll(async () => {
   gateway = await openGateway(infrastructure, run, rules);
-  product = await runServices(['normalizer', 'filter', 'mirror-projector', 'decision-journal'], gateway.settings);
+  product = await runServices(everyService, gateway.settings);
   await untilReady(product);
 });
 afterAll(async () => {
@@ -63,6 +66,7 @@ const toIris = { mentions: [{ kind: 'bot', agentUid: iris }] };
 const toMei = { mentions: [{ kind: 'user', id: 'mei' }] };
 const byIris = { author: { id: 'b-1', kind: 'bot', agentUid: iris } };
 const byOtto = { author: { id: 'b-2', kind: 'bot', agentUid: otto } };
+const t0 = Date.parse('2031-03-04T10:00:00Z');
 const replyTo = (replyToSourceEntryId: string) => ({ replyToSourceEntryId });
 const longText = 'x'.repeat(4_500);
 
@@ -148,13 +152,13 @@ describe.concurrent('group policy', () => {
 
   test('30: a DM wakes whatever the policy, when its window is over', async () => {
     const chat = gateway.talk('quick-ignore', { kind: 'im_dm' });
-    await chat.tell({ id: 'a', text: 'hello' });
+    await chat.post(product.ingressUrl, { id: 'a', text: 'hello' });
     expect(await chat.ends()).toEqual(['accepted']);
     const [event] = await chat.events(1);
     expect(event).toMatchObject({
       type: 'im.message.addressed',
       subject: 'signal_gateway_entries:a',
-      source: `signal://chat/${encodeURIComponent(chat.signalChannelId)}`,
+      source: `signal://typed-facts/${encodeURIComponent(chat.signalChannelId)}`,
       data: {
         session: { agentUid: iris, sessionId: `signal-channel:${chat.signalChannelId}`, bindingName: 'quick-ignore' },
         channel: { id: chat.signalChannelId, kind: 'im_dm', replyMode: 'entry' },
@@ -202,7 +206,12 @@ describe.concurrent('batches', () => {
     expect(batch).toMatchObject({ revision: 2 });
     const timer = {
       type: 'batch.due',
-      route: { agentUid: iris, bindingName: 'still', adapter: 'chat', unaddressedGroupMessagePolicy: 'record_only' },
+      route: {
+        agentUid: iris,
+        bindingName: 'still',
+        adapter: 'typed-facts',
+        unaddressedGroupMessagePolicy: 'record_only',
+      },
       signalChannelId: chat.signalChannelId,
       batchId: batch?.id,
     };
@@ -273,17 +282,17 @@ describe.concurrent('batches', () => {
   });
 
   test('38: a newer revision that the mirror has by then stays', async () => {
-    const chat = talk('quick-ignore');
+    const chat = talk('mine');
     await chat.tell(
-      { id: 'a', text: 'old', fact: { providerTime: 1_000 } },
-      { id: 'a', event: 'a-new', text: 'new', via: 'other', fact: { providerTime: 2_000 } },
-      { id: 'b', text: 'b', fact: { providerTime: 3_000 } },
-      { id: 'c', text: 'c', fact: { ...toIris, providerTime: 4_000 } },
+      { id: 'a', text: 'old', fact: { providerTime: t0 + 1_000 } },
+      { id: 'a', event: 'a-new', text: 'new', fact: { title: 'to otto', providerTime: t0 + 2_000 } },
+      { id: 'b', text: 'b', fact: { providerTime: t0 + 3_000 } },
+      { id: 'c', text: 'c', fact: { ...toIris, providerTime: t0 + 4_000 } },
     );
     expect((await chat.events(1)).map(gist)).toEqual(['im.message.addressed: "old\\nb\\nc" a+b+c']);
     // It is shown after the other one.
     await vi.waitFor(async () => expect(await chat.entry('b')).toMatchObject({ text: 'b' }), { timeout: 30_000 });
-    expect(await chat.entry('a')).toMatchObject({ text: 'new', providerTime: 2_000 });
+    expect(await chat.entry('a')).toMatchObject({ text: 'new', providerTime: t0 + 2_000 });
   });
 
   test('39: an image that follows without a mention joins the request, which waits for it and tells it once', async () => {
@@ -370,26 +379,26 @@ describe.concurrent('batches', () => {
 
   test('46: an edit while it waits replaces the message and starts the window anew', async () => {
     const chat = talk('still');
-    await chat.tell({ id: 'a', text: 'tpyo', fact: { ...toIris, providerTime: 1_000 } });
+    await chat.tell({ id: 'a', text: 'tpyo', fact: { ...toIris, providerTime: t0 + 1_000 } });
     await chat.ends();
     const [before] = await chat.open();
-    await chat.tell({ id: 'a', event: 'edit', text: 'fixed', fact: { ...toIris, providerTime: 2_000 } });
+    await chat.tell({ id: 'a', event: 'edit', text: 'fixed', fact: { ...toIris, providerTime: t0 + 2_000 } });
     expect(await chat.ends()).toEqual(['accepted', 'accepted']);
     const [after] = await chat.open();
     expect(after).toMatchObject({ id: before?.id, revision: 2, entries: [{ fact: { text: 'fixed' } }] });
     expect(after?.entries).toHaveLength(1);
     expect(waiting(await chat.open())).toEqual([`addressed a +${still.addressedMs}`]);
     expect(after?.dueAt).toBeGreaterThan(before?.dueAt ?? Number.POSITIVE_INFINITY);
-    expect(await chat.entry('a')).toMatchObject({ text: 'fixed', providerTime: 2_000 });
+    expect(await chat.entry('a')).toMatchObject({ text: 'fixed', providerTime: t0 + 2_000 });
   });
 
   test('47: a message told again after it was handed over is a duplicate, and refreshes the mirror alone', async () => {
     const chat = talk('quick');
-    await chat.tell({ id: 'a', text: 'a', fact: { ...toIris, providerTime: 1_000 } });
+    await chat.tell({ id: 'a', text: 'a', fact: { ...toIris, providerTime: t0 + 1_000 } });
     await chat.events(1);
-    await chat.tell({ id: 'a', event: 'late', text: 'b', fact: { ...toIris, providerTime: 2_000 } });
+    await chat.tell({ id: 'a', event: 'late', text: 'b', fact: { ...toIris, providerTime: t0 + 2_000 } });
     expect(await chat.ends()).toEqual(['accepted', 'duplicate']);
-    expect(await chat.entry('a')).toMatchObject({ text: 'b', providerTime: 2_000 });
+    expect(await chat.entry('a')).toMatchObject({ text: 'b', providerTime: t0 + 2_000 });
     expect(await chat.open()).toEqual([]);
     expect((await chat.events(1)).map(gist)).toEqual(['im.message.addressed: "a" a']);
   });
@@ -439,6 +448,38 @@ describe.concurrent('batches', () => {
     ]);
   });
 
+  test('52: a file that comes after its request was handed over is told in the place of the event, and once', async () => {
+    const chat = talk('quick');
+    const observedAt = Date.now();
+    const file = (state: string) => ({
+      ...toIris,
+      attachments: [{ providerRef: 'f:1', materialization: { state, observedAt } }],
+    });
+    await chat.tell({ id: 'a', text: 'see', fact: file('pending') });
+    const [request] = await chat.events(1);
+    expect(request?.data.availableAt).toBeGreaterThanOrEqual(observedAt + quick.pendingAttachmentMs);
+    expect(request?.data.entry?.attachments).toMatchObject([{ materialization: { state: 'pending' } }]);
+    await chat.tell(
+      { id: 'a', event: 'done', text: 'see', fact: file('complete') },
+      { id: 'a', event: 'again', text: 'see', fact: file('complete') },
+    );
+    expect(await chat.ends()).toEqual(['accepted', 'input_superseded_refresh', 'duplicate']);
+    const [, refresh] = await chat.events(2);
+    expect(refresh).toMatchObject({
+      type: 'signal.entry.edited',
+      data: { availableAt: (await chat.entry('a'))?.lastSeenAt, session: request?.data.session },
+    });
+    expect(refresh?.data.lifecycle?.inputs).toMatchObject([
+      {
+        eventId: request?.id,
+        replacement: {
+          type: 'im.message.addressed',
+          data: { entry: { text: 'see', attachments: [{ materialization: { state: 'complete' } }] } },
+        },
+      },
+    ]);
+  });
+
   test('53, 54: what nobody answered is what people said after the last word of the agent', async () => {
     const chat = talk('ambient');
     await chat.tell({ id: 'a', text: 'before' });
@@ -471,9 +512,9 @@ describe.concurrent('quotes', () => {
   test('56: a reply to the agent addresses it, and quotes what it said then', async () => {
     const chat = talk('quick');
     await chat.tell(
-      { id: 'r', text: 'my answer', fact: { ...byIris, providerTime: 1_000 } },
+      { id: 'r', text: 'my answer', fact: { ...byIris, providerTime: t0 + 1_000 } },
       { id: 'a', text: 'really?', fact: replyTo('r') },
-      { id: 'r', event: 'edit', text: 'changed', fact: { ...byIris, providerTime: 2_000 } },
+      { id: 'r', event: 'edit', text: 'changed', fact: { ...byIris, providerTime: t0 + 2_000 } },
     );
     expect(await chat.ends()).toEqual(['recorded', 'accepted', 'recorded']);
     const [event] = await chat.events(1);
@@ -501,9 +542,9 @@ describe.concurrent('quotes', () => {
   });
 
   test('58: a message with a file that another rule was given is quoted by its text alone', async () => {
-    const chat = talk('quick');
+    const chat = talk('mine');
     await chat.tell(
-      { id: 'q', text: 'text', by: 'jonas', via: 'other', fact: { attachments: [{ providerRef: 'f:1' }] } },
+      { id: 'q', text: 'text', by: 'jonas', fact: { title: 'to otto', attachments: [{ providerRef: 'f:1' }] } },
       { id: 'a', text: 'a', fact: { ...toIris, ...replyTo('q') } },
     );
     const [event] = await chat.events(1);
@@ -553,7 +594,7 @@ describe.concurrent('commands', () => {
 
   test('73: a mention may stand before it, and full-width spaces and digits count as plain ones', async () => {
     const raw = '@iris /retry\u3000\uff13\nplease';
-    const given = await command(raw, { commandPrefixes: ['@iris'] });
+    const given = await command(raw, { structuredMentionPrefixes: ['@iris'] });
     expect(given).toMatchObject({ type: 'command.retry', name: 'retry', raw, argsText: '3\nplease' });
   });
 
@@ -637,22 +678,40 @@ describe.concurrent('removal of what waits', () => {
     expect(await chat.entry('a')).toBeUndefined();
   });
 
-  test('87: a message that was handed over is told to be gone, once, without its text', async () => {
+  /** What a removal was told as: of which entry, and what stands in the place of each event that held it. */
+  const replaced = ({ type, data }: ActorEvent) => [
+    type,
+    data.entry?.sourceEntryId,
+    data.lifecycle?.inputs.map(({ eventId, replacement }) => [eventId, replacement && gist(replacement)]),
+  ];
+
+  test('86, 87: a request whose only message is gone is told as gone, once, without its text', async () => {
     const chat = talk('quick');
     await chat.tell({ id: 'a', text: 'secret', fact: toIris });
-    const [asked] = await chat.events(1);
+    const [request] = await chat.events(1);
     await chat.tell(removed('a', { providerLifecycleKind: 'recalled' }));
     const [, event] = await chat.events(2);
-    expect(event).toMatchObject({
-      type: 'signal.entry.removed',
-      data: {
-        session: asked?.data.session,
-        lifecycle: { kind: 'removed', providerKind: 'recalled', inputs: [{ eventId: asked?.id }] },
-      },
-    });
-    expect(event?.data.entry).toMatchObject({ sourceEntryId: 'a' });
+    expect(event && replaced(event)).toEqual(['signal.entry.removed', 'a', [[request?.id, undefined]]]);
+    expect(event?.data).toMatchObject({ session: request?.data.session, lifecycle: { providerKind: 'recalled' } });
     expect(JSON.stringify(event)).not.toContain('secret');
     expect(await chat.entry('a')).toBeUndefined();
+  });
+
+  test('88: of a request of two messages the one that is gone is told, and what remains takes its place', async () => {
+    const chat = talk('quick');
+    await chat.tell({ id: 'a', text: 'one', fact: toIris }, { id: 'b', text: 'two', fact: toIris });
+    const [request] = await chat.events(1);
+    expect(request && gist(request)).toBe('im.message.addressed: "one\\ntwo" a+b');
+    await chat.tell(removed('a'));
+    await chat.events(2);
+    await chat.tell(removed('b'));
+    const [, first, second] = await chat.events(3);
+    expect([first, second].map((event) => event && replaced(event))).toEqual([
+      ['signal.entry.removed', 'a', [[request?.id, 'im.message.addressed: "two" b']]],
+      ['signal.entry.removed', 'b', [[request?.id, undefined]]],
+    ]);
+    expect(first?.subject).toBe('signal_gateway_entries:a');
+    expect(await chat.ends()).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
   });
 
   test('90: the removal of a recorded message takes it from the mirror, and makes no event', async () => {

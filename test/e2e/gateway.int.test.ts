@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { DeadLetter } from '../../schemas/dead-letter.ts';
 import { signalboxJson } from '../integration/signalbox.ts';
@@ -6,6 +6,7 @@ import { readRows } from './checker/rows.ts';
 import { type Conversation, reaction, removed } from './conversation.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { everyService, runServices, type ServiceProcess, stop, untilReady } from './product.ts';
+import { githubHeaders, post, signedHeaders } from './webhooks.ts';
 
 // All lines are told at once, each in a channel of its own, and what they wait for comes side by side.
 vi.setConfig({ maxConcurrency: 100 });
@@ -13,9 +14,9 @@ vi.setConfig({ maxConcurrency: 100 });
 const infrastructure = inject('infrastructure');
 const run = `gate-${randomUUID().slice(0, 8)}`;
 const [iris, otto] = [`${run}-iris`, `${run}-otto`];
-const [secret, standardSecret] = [randomUUID(), Buffer.from(randomUUID()).toString('base64')];
 const repository = `e2e/${run}`;
 const channelOf = (issue: number): string => `github:${repository}#${issue}`;
+const t0 = Date.parse('2031-03-04T10:00:00Z');
 const patience = { timeout: 30_000, interval: 50 };
 
 const bugs = [
@@ -49,23 +50,14 @@ let product: ServiceProcess;
 let token = '';
 
 beforeAll(async () => {
-  gateway = await openGateway(infrastructure, run, rules);
-  const settings = { ...gateway.settings, HOOK: secret, STANDARD_HOOK: standardSecret };
-  const connect = (name: string, provider: string, variable: string) =>
-    signalboxJson(
-      settings,
-      ...['connections', 'put', gateway.connectionId(name), '--provider', provider],
-      ...['--secret', `webhookSecret=env:${variable}`],
-    );
+  gateway = await openGateway(infrastructure, run, rules, ['unbound']);
   const scopes = ['bindings:read', 'bindings:write', 'bindings:delete'].flatMap((scope) => ['--scope', scope]);
-  const [made] = await Promise.all([
-    signalboxJson(settings, 'tokens', 'create', run, ...scopes),
-    ...['desk', 'filtered', 'off', 'moving', 'unbound'].map((name) => connect(name, 'github', 'HOOK')),
-    connect('standard', 'standard-webhooks', 'STANDARD_HOOK'),
-  ]);
   // The command's own contract.
-  ({ token } = made as { readonly token: string });
-  product = await runServices([...everyService, 'api'], settings);
+  const made = (await signalboxJson(gateway.settings, 'tokens', 'create', run, ...scopes)) as {
+    readonly token: string;
+  };
+  token = made.token;
+  product = await runServices([...everyService, 'api'], gateway.settings);
   await untilReady(product);
 });
 afterAll(async () => {
@@ -73,18 +65,6 @@ afterAll(async () => {
   expect(await stop(product)).toMatchObject({ code: 0 });
   await gateway.close();
 });
-
-/** Sends a webhook, and answers the id of its raw fact. */
-async function post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<string> {
-  const answer = await fetch(`${product.ingressUrl}/webhooks/v1/${path}/events`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body,
-  });
-  expect(answer.status).toBe(200);
-  // The edge's own contract.
-  return ((await answer.json()) as { readonly id: string }).id;
-}
 
 /** What GitHub tells of a comment on an issue, and under which delivery. */
 interface Comment {
@@ -96,7 +76,7 @@ interface Comment {
 
 /** An issue of GitHub in a rule's repository: what is told there comes in as its webhooks. */
 function issue(rule: string, number: number): Conversation & { readonly comment: (told: Comment) => Promise<string> } {
-  const conversation = gateway.talk(rule, { channel: channelOf(number) });
+  const conversation = gateway.talk(rule, { signalChannelId: channelOf(number) });
   return {
     ...conversation,
     async comment({ id, text = 'Looks fine.', action = 'created', delivery = randomUUID() }) {
@@ -106,30 +86,22 @@ function issue(rule: string, number: number): Conversation & { readonly comment:
         repository: { full_name: repository, private: false },
         sender: user,
         issue: { number, title: 'Spelling error', state: 'open' },
-        comment: { id, user, body: text, updated_at: '2031-03-04T10:00:00Z' },
+        comment: { id, user, body: text, updated_at: new Date(t0).toISOString() },
       });
-      const signature = createHmac('sha256', secret).update(body).digest('hex');
-      const rootId = await post(
-        `github/${gateway.connectionId(rule)}`,
-        {
-          'x-github-event': 'issue_comment',
-          'x-github-delivery': delivery,
-          'x-hub-signature-256': `sha256=${signature}`,
-        },
-        body,
-      );
+      const url = `${product.ingressUrl}/webhooks/v1/github/${conversation.connectionId}/events`;
+      const rootId = await post(url, githubHeaders('issue_comment', delivery, body), body);
       conversation.count(rootId);
       return rootId;
     },
   };
 }
 
-/** The names of all rows that speak of a channel. */
+/** The projections of all rows that have a channel in their keys. */
 async function rowsOf({ signalChannelId }: Conversation): Promise<readonly string[]> {
   const rows = await readRows(infrastructure.redisUrl, ['mirror-projector'], {
-    concerns: (name) => name.includes(signalChannelId),
+    concerns: (name) => name.endsWith(signalChannelId) || name.includes(`${signalChannelId}|`),
   });
-  return [...rows.keys()].map((name) => name.replace(/^[^:]*\/([\w-]+):.*/s, '$1')).toSorted();
+  return [...rows.keys()].map((name) => /^[^/]+\/\d+\/([^:]+):/.exec(name)?.[1] ?? '').toSorted();
 }
 
 /** The dead letters of a conversation's facts. */
@@ -172,22 +144,17 @@ describe.concurrent('routes', () => {
 
   test('12: with one it is mirrored and becomes one event, available at once', async () => {
     const where = gateway.talk('chat', { kind: 'webhook_endpoint' });
-    await where.tell({ id: 'a', text: 'a', fact: { actorEventType: 'webhook.received' } });
+    await where.tell({ id: 'a', text: 'a', fact: { actorEventType: 'alarm.raised' } });
     expect(await where.ends()).toEqual(['accepted']);
     const { text, firstSeenAt } = (await where.entry('a')) ?? {};
     expect(text).toBe('a');
-    expect(await where.events(1)).toMatchObject([{ type: 'webhook.received', data: { availableAt: firstSeenAt } }]);
+    expect(await where.events(1)).toMatchObject([{ type: 'alarm.raised', data: { availableAt: firstSeenAt } }]);
 
-    const webhooks = gateway.talk('standard', { channel: `standard-webhooks:${gateway.connectionId('standard')}` });
-    const [id, at] = [randomUUID(), Math.floor(Date.now() / 1_000)];
-    const body = JSON.stringify({ type: 'invoice.paid', data: { amount: 12 } });
-    const signature = createHmac('sha256', Buffer.from(standardSecret, 'base64')).update(`${id}.${at}.${body}`);
-    const headers = {
-      'webhook-id': id,
-      'webhook-timestamp': String(at),
-      'webhook-signature': `v1,${signature.digest('base64')}`,
-    };
-    webhooks.count(await post(`standard-webhooks/${gateway.connectionId('standard')}`, headers, body));
+    const connectionId = gateway.connectionId('standard');
+    const webhooks = gateway.talk('standard', { signalChannelId: `standard-webhooks:${connectionId}` });
+    const [id, body] = [randomUUID(), JSON.stringify({ type: 'invoice.paid', data: { amount: 12 } })];
+    const url = `${product.ingressUrl}/webhooks/v1/standard-webhooks/${connectionId}/events`;
+    webhooks.count(await post(url, signedHeaders(id, body), body));
     expect(await webhooks.ends()).toEqual(['accepted']);
     const entry = await webhooks.entry(id);
     expect(entry?.text).toBe(body);
@@ -380,16 +347,20 @@ describe.concurrent('mirror', () => {
 
   test('93: an older revision leaves the entry and its reactions as they were', async () => {
     const where = gateway.talk('chat');
-    await where.tell({ id: 'a', text: 'new', fact: { providerTime: 20_000 } }, reaction('a', 'add', { event: 'r-1' }), {
-      id: 'a',
-      event: 'late',
-      text: 'old',
-      fact: { providerTime: 10_000 },
-    });
+    await where.tell(
+      { id: 'a', text: 'new', fact: { providerTime: t0 + 10_000 } },
+      reaction('a', 'add', { event: 'r-1' }),
+      {
+        id: 'a',
+        event: 'late',
+        text: 'old',
+        fact: { providerTime: 10_000 },
+      },
+    );
     expect(await where.ends()).toEqual(['recorded', 'mirrored', 'recorded']);
     expect(await where.entry('a')).toMatchObject({
       text: 'new',
-      providerTime: 20_000,
+      providerTime: t0 + 10_000,
       reactions: { thumbsup: ['mei'] },
     });
   });
