@@ -11,7 +11,7 @@ const infrastructure = inject('infrastructure');
 const run = `again-${randomUUID().slice(0, 8)}`;
 const iris = `${run}-iris`;
 // Long enough that the stage is killed before, short enough that it is over before another one has the partitions.
-const windowMs = 4_000;
+const windowMs = 6_000;
 const rules = {
   still: { agentUid: iris, windows: { addressedMs: 3_600_000 } },
   asked: { agentUid: iris, policy: 'ignore', windows: { addressedMs: windowMs, neutralMs: windowMs } },

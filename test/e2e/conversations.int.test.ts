@@ -139,9 +139,7 @@ describe.concurrent('group policy', () => {
 
   test('28: a conversation that does not pause becomes an event when its first message has waited for the most', async () => {
     const chat = talk('capped');
-    await chat.tell({ id: 'a', text: 'one' });
-    await chat.ends();
-    await chat.tell({ id: 'b', text: 'two' });
+    await chat.tell({ id: 'a', text: 'one' }, { id: 'b', text: 'two' });
     const [event] = await chat.events(1);
     expect(event?.data.inboundBatch?.sourceEntryIds).toEqual(['a', 'b']);
     const { firstSeenAt = 0 } = (await chat.entry('a')) ?? {};

@@ -113,6 +113,81 @@ function lettersOf(conversation: Conversation): readonly DeadLetter[] {
     .filter(({ rootId }) => roots.has(rootId));
 }
 
+describe.concurrent('what adapters send', () => {
+  test('2: a channel that is no object is a dead letter, and nothing is written', () =>
+    isRefused({ channel: 'war-room' }, 'invalid_ingress_channel_attrs'));
+
+  test('5: so is a file that nobody could find later', () =>
+    isRefused({ attachments: [{ hostFile: 'chart.png' }] }, 'attachment_not_materialized'));
+
+  test('6: and one that is no file, of which no word is repeated', async () => {
+    const attachments = [{ providerRef: 'f:1' }, { providerRef: 'f:2', sizeBytes: 'a secret' }];
+    const [letter] = await isRefused({ attachments }, 'invalid_attachment_payload');
+    expect(letter?.details).toMatchObject({ attachment: 1 });
+    expect(JSON.stringify(letter?.details)).not.toContain('secret');
+  });
+
+  async function isRefused(fact: Readonly<Record<string, unknown>>, code: string): Promise<readonly DeadLetter[]> {
+    const where = gateway.talk('chat');
+    await where.tell({ id: 'a', text: 'a', fact });
+    expect(await where.ends()).toEqual([code]);
+    await gateway.watch.caughtUp();
+    const letters = lettersOf(where);
+    expect(letters).toMatchObject([{ code, stage: 'normalizer', topic: 'raw-provider-facts' }]);
+    expect(await rowsOf(where)).toEqual([]);
+    expect(await where.events(0)).toEqual([]);
+    return letters;
+  }
+
+  test('24, 25: formatted content that is only the text is not kept, a card is, and is told to the agent', async () => {
+    const where = gateway.talk('talkative', { kind: 'im_dm' });
+    const card = { format: 'card', body: 'b', buttons: ['yes', 'no'] };
+    await where.tell(
+      { id: 'a', text: 'a', fact: { formattedContent: { format: 'markdown', body: 'a' }, providerThreadId: 'th-a' } },
+      { id: 'b', text: 'b', fact: { formattedContent: card, providerThreadId: 'th-b' } },
+    );
+    const events = await where.events(2);
+    const rich = events.map(({ data }) => [data.entry?.sourceEntryId, data.entry?.richContent]);
+    expect(rich.toSorted()).toEqual([
+      ['a', undefined],
+      ['b', card],
+    ]);
+    expect(await where.entry('a')).not.toHaveProperty('richContent');
+    expect(await where.entry('b')).toMatchObject({ richContent: card });
+  });
+
+  test('59, 65: a person whom the adapter knows asks as that person, and is whom a DM is with', async () => {
+    const where = gateway.talk('talkative', { kind: 'im_dm' });
+    const mei = { platformSubject: 'u-88', principalUid: 'mei', kind: 'user' };
+    const echo = { id: 'b-1', kind: 'bot', agentUid: iris, principalUid: iris };
+    await where.tell({ id: 'a', text: 'a', fact: { author: mei } }, { id: 'b', text: 'b', fact: { author: echo } });
+    expect(await where.ends()).toEqual(['accepted', 'recorded']);
+    expect(await where.events(1)).toMatchObject([{ data: { senderKey: 'mei', entry: { sourceEntryId: 'a' } } }]);
+    expect((await where.entry('a'))?.author).toEqual({ id: 'u-88', kind: 'user', principalUid: 'mei' });
+    expect((await where.channel())?.metadata).toEqual({ dmPeerPrincipalUid: 'mei' });
+  });
+
+  test('a click reaches the agent once, at once and with its sender', async () => {
+    const where = gateway.talk('chat');
+    const click = {
+      type: 'action',
+      actionId: 'approve',
+      action: { value: 'yes' },
+      actor: { id: 'u-88', kind: 'user' },
+    };
+    await where.tell({ id: 'card', event: 'click', fact: click });
+    expect(await where.ends()).toEqual(['accepted']);
+    expect(await where.events(1)).toMatchObject([
+      {
+        type: 'signal.action.invoked',
+        subject: 'signal_actions:approve',
+        data: { action: { id: 'approve', payload: { value: 'yes' }, sourceEntryId: 'card' }, senderKey: 'u-88' },
+      },
+    ]);
+    expect(await where.entry('card')).toBeUndefined();
+  });
+});
+
 describe.concurrent('routes', () => {
   test('8, 9: a rule that is unavailable says why, a disabled one says that; neither lets anything in', async () => {
     const where = issue('off', 8);
@@ -196,6 +271,8 @@ describe.concurrent('routes', () => {
       ...['desk accepted', 'desk-of-otto accepted'],
       ...['desk duplicate', 'desk-of-otto duplicate'],
     ]);
+    const reasons = where.decisions().flatMap(({ status, reason }) => (status === 'duplicate' ? [reason] : []));
+    expect(reasons).toEqual(['same_event', 'same_event']);
     expect((await where.events(2)).map(({ id }) => id)).toEqual([`${run}-160`, `${run}-160`]);
   });
 });
@@ -273,17 +350,18 @@ describe.concurrent('rules over HTTP', () => {
     return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
   }
 
-  async function isRefused(filters: unknown): Promise<void> {
+  async function cannotBeSaved(filters: unknown): Promise<void> {
     const put = `PUT /agents/${iris}-saver/signal-bindings/github/desk`;
     const refused = await ask(put, { connectionId: gateway.connectionId('desk'), filters });
     expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_binding_filter' } });
     expect((await ask(`GET /signal-bindings?agent=${iris}-saver`)).body).toEqual({ signalBindings: [] });
   }
 
-  test('19: a filter of another shape than CEL cannot be saved', () => isRefused({ eq: { 'signal.kind': 'action' } }));
+  test('19: a filter of another shape than CEL cannot be saved', () =>
+    cannotBeSaved({ eq: { 'signal.kind': 'action' } }));
 
   test.each([' ', 'signal.kind =='])('20: a blank or wrong expression cannot be saved: "%s"', (cel) =>
-    isRefused({ cel }),
+    cannotBeSaved({ cel }),
   );
 
   test('145: a rule that moves wakes its new agent and no more the old one, by the same filter and connection', async () => {
@@ -334,6 +412,23 @@ describe.concurrent('mirror', () => {
     expect(metadata).toEqual({ topic: 'one', pinned: true, deep: { a: 1, b: 2 } });
     expect(lastSeenAt).toBeGreaterThanOrEqual(firstSeenAt);
     expect(lastSeenAt).toBe((await where.entry('b'))?.lastSeenAt);
+  });
+
+  test('150: of two updates the newer counts, also where it came first, and keys that it does not name stay', async () => {
+    const where = gateway.talk('chat');
+    const told = (name: string, at: number, metadata: object) => ({
+      channel: { kind: 'im_group', name, metadata },
+      providerTime: at,
+    });
+    await where.tell(
+      { id: 'a', text: 'a', fact: told('New', t0 + 2_000, { topic: { title: 'new' } }) },
+      { id: 'b', text: 'b', fact: told('Old', t0 + 1_000, { topic: { title: 'old', by: 'mei' }, pinned: true }) },
+    );
+    await where.ends();
+    expect(await where.channel()).toMatchObject({
+      name: 'New',
+      metadata: { topic: { title: 'new', by: 'mei' }, pinned: true },
+    });
   });
 
   test('69: a removal that says nothing of the channel leaves its name, kind, mode and metadata', async () => {
