@@ -45,13 +45,13 @@ test('a test shows the lines whose numbers its name begins with', () => {
 });
 
 test('a reason is told for each number of its ranges, and goes on over indented lines', () => {
-  const page = ['- 3, 60–62: not yet', '  and later.', '- 7: never.', '', '- no number: text'];
+  const page = ['- 3, 60–62: not yet', '  and later.', '- 7: never, see [why](why.md).', '', '- no number: text'];
   expect([...reasonsIn(page.join('\n'))]).toStrictEqual([
     [3, 'not yet and later.'],
     [60, 'not yet and later.'],
     [61, 'not yet and later.'],
     [62, 'not yet and later.'],
-    [7, 'never.'],
+    [7, 'never, see [why](../why.md).'],
   ]);
 });
 

@@ -38,7 +38,8 @@ export function reasonsIn(markdown: string): ReadonlyMap<number, string> {
         const [from = Number.NaN, to = from] = range.split('–').map(Number);
         return Array.from({ length: to - from + 1 }, (_, index): [number, string] => [
           from + index,
-          reason.replaceAll(/\n */g, ' '),
+          // Its links are those of the page, and the table stands one folder below.
+          reason.replaceAll(/\n */g, ' ').replaceAll(/\]\((?![a-z]+:|#)/g, '](../'),
         ]);
       }),
     ),
