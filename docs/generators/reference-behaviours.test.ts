@@ -35,6 +35,7 @@ test('a test shows the lines whose numbers its name begins with', () => {
     "test('no number', () => {});",
     "test('7 days: no line', () => {});",
     "contest('17: no test', () => {});",
+    "expect(testsIn('test(18: no test either)')).toBe(\"test('18: nor this')\");",
   ];
   expect(testsIn('a.test.ts', source.join('\n'))).toStrictEqual([
     { path: 'a.test.ts', numbers: [13], name: 'one' },
@@ -44,14 +45,21 @@ test('a test shows the lines whose numbers its name begins with', () => {
 });
 
 test('a reason is told for each number of its ranges, and goes on over indented lines', () => {
-  const page = ['- 3, 60–62: not yet', '  and later.', '- 7: never.', '', '- no number: text'];
+  const page = ['- 3, 60–62: not yet', '  and later.', '- 7: never, see [why](why.md).', '', '- no number: text'];
   expect([...reasonsIn(page.join('\n'))]).toStrictEqual([
     [3, 'not yet and later.'],
     [60, 'not yet and later.'],
     [61, 'not yet and later.'],
     [62, 'not yet and later.'],
-    [7, 'never.'],
+    [7, 'never, see [why](../why.md).'],
   ]);
+});
+
+test('a line that is shown end to end says so', () => {
+  const { text } = behavioursPage();
+  const rows = text.split('\n').filter((line) => line.startsWith('|') && line.includes('.int.test.ts)'));
+  expect(rows).not.toStrictEqual([]);
+  expect(rows.filter((row) => !row.includes('.int.test.ts), end to end'))).toStrictEqual([]);
 });
 
 test('each line has a test or the reason why it has none, and none has both', () => {

@@ -38,22 +38,25 @@ export function reasonsIn(markdown: string): ReadonlyMap<number, string> {
         const [from = Number.NaN, to = from] = range.split('–').map(Number);
         return Array.from({ length: to - from + 1 }, (_, index): [number, string] => [
           from + index,
-          reason.replaceAll(/\n */g, ' '),
+          // Its links are those of the page, and the table stands one folder below.
+          reason.replaceAll(/\n */g, ' ').replaceAll(/\]\((?![a-z]+:|#)/g, '](../'),
         ]);
       }),
     ),
   );
 }
 
-/** The tests of a source whose names begin with the numbers of what they show: `26: …`, or `31, 32: …`. */
+/** The tests of a source whose names begin with the numbers of what they show: `26: …`, or `31, 32: …`; none in its texts. */
 export function testsIn(path: string, source: string): readonly ShowingTest[] {
-  const named = source.matchAll(/\btest(?:\.each\([^()]*\))?\(\s*(['"`])(\d+(?:, \d+)*): ((?:\\.|(?!\1).)*)\1/gs);
+  const named = source.matchAll(/^[ \t]*test(?:\.each\([^()]*\))?\(\s*(['"`])(\d+(?:, \d+)*): ((?:\\.|(?!\1).)*)\1/gms);
   return [...named].map(([, , numbers = '', name = '']) => ({
     path,
     numbers: numbers.split(', ').map(Number),
     name: name.replaceAll(/\\(.)/gs, '$1'),
   }));
 }
+
+const isEndToEnd = ({ path }: { readonly path: string }): boolean => path.endsWith('.int.test.ts');
 
 /** `docs/reference/behaviours.md`: each line, and the tests that show it. */
 export function behavioursPage(): GeneratedFile {
@@ -66,15 +69,21 @@ export function behavioursPage(): GeneratedFile {
     .flatMap((path) => testsIn(path, readFileSync(new URL(path, root), 'utf8')));
   const rowsOf = ({ number, text }: Behaviour): readonly string[][] => {
     const showing = tests.filter(({ numbers }) => numbers.includes(number));
-    const cells = showing.map(({ path, name }) => `[${name}](../../${path})`);
-    const [first = `none: ${(reasons.get(number) ?? 'it has to have one').replaceAll('](', '](../')}`, ...more] = cells;
+    const cells = showing.map(
+      ({ path, name }) => `[${name}](../../${path})${isEndToEnd({ path }) ? ', end to end' : ''}`,
+    );
+    const [first = `none: ${reasons.get(number) ?? 'it has to have one'}`, ...more] = cells;
     return [[String(number), text, first], ...more.map((each) => ['', '', each])];
   };
   const without = lines.filter(({ number }) => !tests.some(({ numbers }) => numbers.includes(number)));
+  const endToEnd = lines.filter(({ number }) =>
+    tests.some((test) => isEndToEnd(test) && test.numbers.includes(number)),
+  );
   const headings = [...new Set(lines.map(({ heading }) => heading))];
   const text = page('Behaviours and their tests', [
     'Each line of [what the gateway does](../behaviours.md), and the tests whose names begin with its number.',
     `${lines.length - without.length} of ${lines.length} lines have a test. Without one: ${rangesOf(without.map(({ number }) => number))}.`,
+    `End to end, with Kafka, Redis and a registry: ${endToEnd.length}, which are ${rangesOf(endToEnd.map(({ number }) => number))}.`,
     ...headings.flatMap((heading) => [
       `## ${heading}`,
       table(['Line', 'Behaviour', 'Test'], lines.filter((line) => line.heading === heading).flatMap(rowsOf)),
