@@ -18,7 +18,12 @@ import type { StageTracing } from './tracing/tracing.ts';
 export interface Guards {
   readonly fence: boolean;
   readonly watermarks: boolean;
+  /** A timer that fired counts while it is the pending one of its key, and else is a repeat. */
+  readonly timers: boolean;
 }
+
+/** The scheme whole. */
+export const allGuards: Guards = { fence: true, watermarks: true, timers: true };
 
 /** What an open partition needs of the process around it. */
 export interface PartitionContext {
@@ -207,6 +212,7 @@ export async function openPartition(
         partitionsOf: context.partitionsOf,
         liveFrom: log.committed,
         watermarks: context.guards.watermarks,
+        timerIds: context.guards.timers,
         traceparentOf,
       },
       position,
