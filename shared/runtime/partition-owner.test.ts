@@ -435,6 +435,35 @@ describe('timers', () => {
     expect([...world.simulation.timers(world.slot()).keys()]).toEqual([]);
   });
 
+  test('are not sent while lost state is folded again: most of them fired before, and their records lie ahead', async () => {
+    const world = await partition({ batchRecords: 1 });
+    await world.ask(remind('a', 100), remind('b', 100));
+    const first = await world.open();
+    await first.handle();
+    await world.pass(300);
+    await first.fireTimers();
+    await first.handle(2n);
+    await world.ask(remind('c', 100));
+    await first.handle(4n);
+    expect(world.asked()).toHaveLength(5);
+    world.simulation.forget(Number.POSITIVE_INFINITY);
+    await world.pass(300);
+
+    const second = await world.open({ committed: 5n });
+    for (const record of world.asked()) {
+      await second.fireTimers();
+      expect(world.asked()).toHaveLength(5);
+      await settle(world.simulation, second.raw.handle([record]));
+    }
+    await second.fireTimers();
+    expect(
+      world
+        .asked()
+        .slice(5)
+        .map(({ key }) => String(key)),
+    ).toEqual(['c']);
+  });
+
   test('are all sent in the end, however many are due at once', async () => {
     const world = await partition({ dueTimers: 2 });
     const keys = ['a', 'b', 'c', 'd', 'e'];

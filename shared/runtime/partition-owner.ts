@@ -54,7 +54,7 @@ export interface OpenPartition {
   /** The offset that may be committed: everything before it is saved. */
   readonly committable: () => bigint;
   readonly handle: (records: readonly IncomingRecord[]) => Promise<Handled>;
-  /** Sends the timers that are due. */
+  /** Sends the timers that are due, unless lost state is being folded again. */
   readonly fireTimers: () => Promise<void>;
   /** Compares the fence in the store with the one that was last written here. */
   readonly checkFence: () => Promise<Handled>;
@@ -277,6 +277,8 @@ export async function openPartition(
     },
 
     async fireTimers() {
+      // Of a state that is being folded again: most of what is due there fired before, and its record lies ahead.
+      if (next < log.committed) return;
       const now = clock.now();
       if (earliest > now) return;
       const due = await store.due(slot, now, runtime.dueTimers + fired.size);
