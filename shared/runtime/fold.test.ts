@@ -25,6 +25,7 @@ const context: FoldContext = {
   partitionsOf: () => 1,
   liveFrom: 0n,
   watermarks: true,
+  timerIds: true,
 };
 
 interface Given {

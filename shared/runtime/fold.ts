@@ -92,6 +92,8 @@ export interface FoldContext {
   readonly liveFrom: bigint;
   /** Off only in the test that shows what watermarks are for. */
   readonly watermarks: boolean;
+  /** Off only in the test that shows why timers are known by their ids. */
+  readonly timerIds: boolean;
   /** Where the work on a record stands in its trace; absent while tracing is off. Pure. */
   readonly traceparentOf?: ((record: IncomingRecord, rootId: string) => string) | undefined;
 }
@@ -139,7 +141,7 @@ export function foldRecords(
   const isRepeat = (each: FoldInput, timer: StoredTimer | undefined): boolean => {
     const { header, record } = each;
     if (header?.timer !== undefined) {
-      if (timer === undefined) return true;
+      if (timer === undefined) return context.timerIds;
       timers.set(timer.key, { clear: timer.key });
       return false;
     }

@@ -9,7 +9,7 @@ import type { IncomingRecord } from './bus.ts';
 import type { Codec } from './codec.ts';
 import type { FoldedRecord } from './fold.ts';
 import { unavailable } from './memory/faults.ts';
-import { openPartition, type PartitionContext } from './partition-owner.ts';
+import { allGuards, openPartition, type PartitionContext } from './partition-owner.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import type { Store } from './store.ts';
 
@@ -35,7 +35,7 @@ async function partition(runtime: Partial<RuntimeSettings> = {}) {
     ...mine,
     runtime: runtimeWith(runtime),
     partitionsOf: () => 1,
-    guards: { fence: true, watermarks: true },
+    guards: allGuards,
     onFolded: (records) => void folded.push(...records),
     async onCalls(_, calls) {
       world.log.push(`calls ${calls.map(({ id }) => id).join(' ')}`);
@@ -408,6 +408,60 @@ describe('timers', () => {
         .slice(2)
         .map(({ key }) => String(key)),
     ).toEqual(['a', 'b']);
+  });
+
+  test.each([
+    { owner: 'dies between due and sent', sends: false, guards: allGuards, counts: [1] },
+    { owner: 'dies between sent and applied', sends: true, guards: allGuards, counts: [1] },
+    {
+      owner: 'dies between sent and applied, with timers not known by their ids,',
+      sends: true,
+      guards: { ...allGuards, timers: false },
+      counts: [1, 2],
+    },
+  ])('whose owner $owner take effect $counts', async ({ sends, guards, counts }) => {
+    const world = await partition();
+    await world.ask(remind('a', 100));
+    const first = await world.open();
+    await first.handle();
+    await world.pass(300);
+    if (sends) await first.fireTimers();
+    // It dies here. The next one cannot know what lies in the topic before it reads it.
+    const second = await world.open({ guards });
+    await second.fireTimers();
+    expect(world.asked().slice(1)).toHaveLength(sends ? 2 : 1);
+    await second.handle();
+    expect(world.values(counted).map(({ count }) => count)).toEqual(counts);
+    expect([...world.simulation.timers(world.slot()).keys()]).toEqual([]);
+  });
+
+  test('are not sent while lost state is folded again: most of them fired before, and their records lie ahead', async () => {
+    const world = await partition({ batchRecords: 1 });
+    await world.ask(remind('a', 100), remind('b', 100));
+    const first = await world.open();
+    await first.handle();
+    await world.pass(300);
+    await first.fireTimers();
+    await first.handle(2n);
+    await world.ask(remind('c', 100));
+    await first.handle(4n);
+    expect(world.asked()).toHaveLength(5);
+    world.simulation.forget(Number.POSITIVE_INFINITY);
+    await world.pass(300);
+
+    const second = await world.open({ committed: 5n });
+    for (const record of world.asked()) {
+      await second.fireTimers();
+      expect(world.asked()).toHaveLength(5);
+      await settle(world.simulation, second.raw.handle([record]));
+    }
+    await second.fireTimers();
+    expect(
+      world
+        .asked()
+        .slice(5)
+        .map(({ key }) => String(key)),
+    ).toEqual(['c']);
   });
 
   test('are all sent in the end, however many are due at once', async () => {

@@ -18,7 +18,12 @@ import type { StageTracing } from './tracing/tracing.ts';
 export interface Guards {
   readonly fence: boolean;
   readonly watermarks: boolean;
+  /** A timer that fired counts while it is the pending one of its key, and else is a repeat. */
+  readonly timers: boolean;
 }
+
+/** The scheme whole. */
+export const allGuards: Guards = { fence: true, watermarks: true, timers: true };
 
 /** What an open partition needs of the process around it. */
 export interface PartitionContext {
@@ -49,7 +54,7 @@ export interface OpenPartition {
   /** The offset that may be committed: everything before it is saved. */
   readonly committable: () => bigint;
   readonly handle: (records: readonly IncomingRecord[]) => Promise<Handled>;
-  /** Sends the timers that are due. */
+  /** Sends the timers that are due, unless lost state is being folded again. */
   readonly fireTimers: () => Promise<void>;
   /** Compares the fence in the store with the one that was last written here. */
   readonly checkFence: () => Promise<Handled>;
@@ -207,6 +212,7 @@ export async function openPartition(
         partitionsOf: context.partitionsOf,
         liveFrom: log.committed,
         watermarks: context.guards.watermarks,
+        timerIds: context.guards.timers,
         traceparentOf,
       },
       position,
@@ -271,6 +277,8 @@ export async function openPartition(
     },
 
     async fireTimers() {
+      // Of a state that is being folded again: most of what is due there fired before, and its record lies ahead.
+      if (next < log.committed) return;
       const now = clock.now();
       if (earliest > now) return;
       const due = await store.due(slot, now, runtime.dueTimers + fired.size);

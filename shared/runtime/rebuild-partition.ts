@@ -4,7 +4,7 @@ import type { Bus, IncomingRecord } from './bus.ts';
 import type { Clock } from './clock.ts';
 import type { Codec } from './codec.ts';
 import { inReach } from './in-reach.ts';
-import { type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
+import { allGuards, type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import type { Slot, StatePartition, Store } from './store.ts';
 
@@ -30,7 +30,7 @@ export const rebuildContext = (
   runtime: { ...runtime, rejectsInARow: 0 },
   sender: { send: async () => undefined, pending: () => 0, stop: () => undefined },
   partitionsOf: (topic) => counts.get(topic) ?? 0,
-  guards: { fence: true, watermarks: true },
+  guards: allGuards,
   onFolded: () => undefined,
   onCalls: async () => undefined,
 });

@@ -11,7 +11,7 @@ import { inReach } from './in-reach.ts';
 import { type Lag, lookAtLags, noLag, recordsLeft } from './lag.ts';
 import type { Log } from './log.ts';
 import { partitionCounts } from './partition-counts.ts';
-import { type Guards, type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
+import { allGuards, type Guards, type OpenPartition, openPartition, type PartitionContext } from './partition-owner.ts';
 import type { RuntimeSettings } from './runtime-settings.ts';
 import type { Sender } from './sender.ts';
 import type { Store } from './store.ts';
@@ -177,7 +177,7 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
       if (count === undefined) throw new RangeError('a topic that the stage does not declare');
       return count;
     },
-    guards: options.guards ?? { fence: true, watermarks: true },
+    guards: options.guards ?? allGuards,
     tracing: options.tracing,
     onFolded: (records) => observer.folded(stage, records),
     async onCalls(partition, pending) {

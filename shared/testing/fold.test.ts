@@ -66,6 +66,7 @@ describe('a fold', () => {
     const history = messages(['a', 'add', 1], ['b', 'add', 2], ['a', 'add', 50], ['b', 'clear', 51], ['a', 'add', 60]);
     const whole = fold(counter, history, { tables: { names: [names.example] } });
     expect([...whole.rows]).toStrictEqual([['counts:a', { count: 3 }]]);
+    expect([...whole.expiries]).toStrictEqual([['counts:a', 160]]);
     expect(whole.left.map(({ message, effect }) => [message, effect.do])).toStrictEqual([
       ['m0', 'emit'],
       ['m0', 'outcome'],

@@ -33,11 +33,12 @@ export interface Left {
 }
 
 /**
- * The end of a fold: the rows that are alive at its last instant, by `<projection>:<key>`, what left, in order, and when the
- * timers are due that are set still.
+ * The end of a fold: the rows that are alive at its last instant, by `<projection>:<key>`, and when those end that do not
+ * last; what left, in order; and when the timers are due that are set still.
  */
 export interface Folded {
   readonly rows: ReadonlyMap<string, unknown>;
+  readonly expiries: ReadonlyMap<string, number>;
   readonly left: readonly Left[];
   readonly timers: ReadonlyMap<string, number>;
 }
@@ -209,6 +210,11 @@ export function fold<In, R extends Reads, T extends Tables, Settings>(
   const alive = [...store].filter(([, { expireAt }]) => expireAt === undefined || expireAt > now);
   return {
     rows: new Map(alive.map(([name, { json }]): [string, unknown] => [name, JSON.parse(json)]).sort()),
+    expiries: new Map(
+      alive
+        .flatMap(([name, { expireAt }]): [string, number][] => (expireAt === undefined ? [] : [[name, expireAt]]))
+        .sort(),
+    ),
     left,
     timers: new Map([...timers].map(([key, { dueAt }]): [string, number] => [key, dueAt]).sort()),
   };

@@ -28,7 +28,7 @@ const world = await openChaosWorld(say);
 try {
   const processes = pipelineStages.map(({ stage }) => [stage]);
   const report = await runChaos({ world, seed, facts, faults, timeMs, calmMs: 300_000, processes, say });
-  const { problems, ...rest } = report;
+  const { problems, told: _, ...rest } = report;
   process.stdout.write(`${JSON.stringify({ seed, ...rest }, null, 2)}\n`);
   for (const problem of problems.slice(0, 20)) say(`WRONG ${problem.slice(0, 2_000)}`);
   const wrong = problems.length + report.deadLetters + report.badStops.length + report.lateStops.length;

@@ -12,6 +12,8 @@ export interface Progress {
   readonly times: ReadonlyMap<string, readonly number[]>;
   /** Records that lie before the stages; without end, if nobody could look lately. */
   readonly behind: () => Readonly<Record<string, number>>;
+  /** Timers that were set when somebody looked last. */
+  readonly timers: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -26,12 +28,13 @@ export async function watchProgress(at: {
   let waiting: { readonly what: string; readonly at: number; readonly before: Places; readonly left: Set<string> }[] =
     [];
   let last: Places = new Map();
+  let timers = 0;
 
   const closing = new AbortController();
   const watching = (async () => {
     while (!closing.signal.aborted) {
       try {
-        last = await reader.look();
+        [last, timers] = await Promise.all([reader.look(), reader.timers()]);
         lookedAt = performance.now();
         for (const each of waiting) {
           for (const name of each.left) {
@@ -56,6 +59,7 @@ export async function watchProgress(at: {
       waiting.push({ what, at: performance.now(), before: last, left });
     },
     times,
+    timers: () => timers,
     behind: () =>
       Object.fromEntries(
         pipelineStages.map(({ stage }) => [

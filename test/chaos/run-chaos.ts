@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkLoad, takeSnapshot } from '../e2e/checker/check.ts';
+import { checkLoad, type Snapshot, takeSnapshot } from '../e2e/checker/check.ts';
+import { checkConversations } from '../e2e/checker/conversations.ts';
 import { pipelineStages } from '../e2e/kafka.ts';
 import { githubLoad } from '../e2e/load.ts';
+import { talkLoad } from '../e2e/talk.ts';
 import { createFleet } from './fleet.ts';
 import { createInflictor } from './inflict.ts';
 import { watchProgress } from './progress.ts';
+import { refoldConversations } from './refold-conversations.ts';
 import { untilAtRest } from './rest.ts';
 import { nameOf, scheduleOf } from './schedule.ts';
 import type { ChaosWorld } from './world.ts';
@@ -28,6 +31,10 @@ export interface ChaosOptions {
 export interface ChaosReport {
   readonly problems: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
+  /** What became of the conversations. */
+  readonly talk: Readonly<Record<string, number>>;
+  /** What the check of the conversations read. */
+  readonly told: Snapshot;
   /** Faults that happened, by kind. */
   readonly faults: Readonly<Record<string, number>>;
   readonly deadLetters: number;
@@ -47,26 +54,37 @@ export interface ChaosReport {
 const copies = 3;
 const stages = pipelineStages.map(({ stage }) => stage);
 const chunk = 20;
+/** One in so many facts is said in a conversation; few come at once, so that some find what they belong to waiting. */
+const [talkShare, talkChunk] = [3, 4];
+
+type Records = Parameters<ChaosWorld['client']['publish']>[1];
 
 /** Has facts flow while faults happen; then lets it come to rest and compares. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { world, seed, timeMs, say } = options;
-  const { infrastructure, client, proxy, load } = world;
+  const { infrastructure, client, proxy, load, talk } = world;
   const progress = await watchProgress(infrastructure);
   const fleet = createFleet({ settings: world.settings, say });
   try {
+    /** Publishes until the log has it: with the broker away that may take a while, and some may be there twice. */
+    const publish = async (all: Records): Promise<void> => {
+      for (;;) {
+        try {
+          return await client.publish('raw-provider-facts', all);
+        } catch {
+          // The broker is away, or its answer was lost: the facts are sent again, as publishers do.
+          await delay(500);
+        }
+      }
+    };
     for (const services of options.processes) {
       for (let copy = 0; copy < copies; copy++) fleet.add(services);
     }
-    const records = githubLoad({
-      mark: load.mark,
-      connectionId: load.connectionId,
-      facts: options.facts,
-      channels: 50,
-      seed,
-    });
+    const said = Math.floor(options.facts / talkShare);
+    const records = githubLoad({ ...load, facts: options.facts - said, channels: 50, seed });
+    const messages = talkLoad({ ...talk, facts: said, channels: 24, seed });
     // The first facts are through before the first fault, so that there is something to disturb.
-    await publish(client, records.slice(0, chunk));
+    await publish(records.slice(0, chunk));
     await untilAtRest(client, progress, options.calmMs);
     say(
       `${options.processes.length * copies} processes run; ${options.facts} facts and ${options.faults} faults begin`,
@@ -86,13 +104,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       if (whom !== undefined) happened.set(nameOf(fault), (happened.get(nameOf(fault)) ?? 0) + 1);
       if (!told) say(`${title}: ${whom ?? 'met nobody'}`);
     });
-    const publishing = (async () => {
-      for (let at = chunk; at < records.length; at += chunk) {
-        await delay(Math.max(0, (at / records.length) * timeMs - (performance.now() - startedAt)));
-        await publish(client, records.slice(at, at + chunk));
+    /** Publishes evenly over the time, a few at once. */
+    const flow = async (all: Records, first: number, atOnce: number): Promise<void> => {
+      for (let at = first; at < all.length; at += atOnce) {
+        await delay(Math.max(0, (at / all.length) * timeMs - (performance.now() - startedAt)));
+        await publish(all.slice(at, at + atOnce));
       }
-    })();
-    await publishing;
+    };
+    await Promise.all([flow(records, chunk, chunk), flow(messages, 0, talkChunk)]);
     await delay(Math.max(0, timeMs - (performance.now() - startedAt)));
 
     proxy.calm();
@@ -106,10 +125,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     await fleet.stop();
 
     const snapshot = await takeSnapshot(infrastructure, load.mark);
-    const { problems, counts } = checkLoad(snapshot, load);
+    const told = await takeSnapshot(infrastructure, talk.mark);
+    const [comments, conversations] = [checkLoad(snapshot, load), checkConversations(told, talk)];
     return {
-      problems,
-      counts,
+      problems: [...comments.problems, ...conversations.problems, ...refoldConversations(told, talk.mark)],
+      counts: comments.counts,
+      talk: conversations.counts,
+      told,
       faults: Object.fromEntries([...happened].toSorted()),
       deadLetters: snapshot.log.get('dead-letters')?.length ?? 0,
       ownEnds: Object.fromEntries(fleet.ownEnds),
@@ -122,21 +144,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   } finally {
     await fleet.stop();
     await progress.close();
-  }
-}
-
-/** Publishes until the log has it: with the broker away that may take a while, and some may be there twice. */
-async function publish(
-  client: ChaosWorld['client'],
-  records: Parameters<ChaosWorld['client']['publish']>[1],
-): Promise<void> {
-  for (;;) {
-    try {
-      return await client.publish('raw-provider-facts', records);
-    } catch {
-      // The broker is away, or its answer was lost: the facts are sent again, as publishers do.
-      await delay(500);
-    }
   }
 }
 

@@ -16,7 +16,7 @@ import { createSender } from '../../shared/runtime/sender.ts';
 // One real stage in a process of its own with one guard of the scheme switched off, which the product itself cannot do.
 const Asked = z.strictObject({
   stage: z.string(),
-  without: z.enum(['nothing', 'fence', 'watermarks', 'one-in-flight']),
+  without: z.enum(['nothing', 'fence', 'watermarks', 'timers', 'one-in-flight']),
   requestBytes: z.int(),
   commitMs: z.int(),
 });
@@ -43,7 +43,7 @@ const running = await runStage({
   perform: performCall,
   log: silentLog,
   observer: { folded: () => undefined, batch: () => undefined, reopened: () => undefined },
-  guards: { fence: without !== 'fence', watermarks: without !== 'watermarks' },
+  guards: { fence: without !== 'fence', watermarks: without !== 'watermarks', timers: without !== 'timers' },
 });
 process.on('disconnect', () => process.exit(0));
 process.once('SIGTERM', () => void running.stop().finally(() => process.exit(0)));

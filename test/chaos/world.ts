@@ -6,6 +6,7 @@ import type { Load } from '../e2e/checker/check.ts';
 import { connectOutside, type OutsideClient } from '../e2e/kafka.ts';
 import { tellsOfComment } from '../e2e/load.ts';
 import { configureRoutes, secretKeys, threeRoutes } from '../e2e/routes.ts';
+import { configureTalk, shortTalk, type Talk } from '../e2e/talk-routes.ts';
 import { startNative } from '../harness/native/native.ts';
 import type { Infrastructure } from '../harness/parts.ts';
 import { freePort } from '../harness/ports.ts';
@@ -22,8 +23,9 @@ export interface ChaosWorld {
   readonly client: OutsideClient;
   /** What a copy of the product is started with. */
   readonly settings: Readonly<Record<string, string>>;
-  /** What is checked: the facts of one connection, on three routes. */
+  /** What is checked: the facts of one connection, on three routes, and the conversations of another. */
   readonly load: Load & { readonly connectionId: string };
+  readonly talk: Talk;
   readonly close: () => Promise<void>;
 }
 
@@ -41,10 +43,14 @@ export async function openChaosWorld(report: (line: string) => void): Promise<Ch
   ];
   registry.port = String(registryGate.port);
 
-  const mark = `chaos-${randomUUID().slice(0, 8)}`;
+  // Neither mark is a part of the other.
+  const id = randomUUID().slice(0, 8);
+  const mark = `chaos-${id}`;
   const routes = threeRoutes(mark);
   await configureRoutes(settingsOf(infrastructure), mark, routes);
   const client = await connectOutside(infrastructure);
+  const talk = shortTalk(`talk-${id}`);
+  await configureTalk(settingsOf(infrastructure), client, talk);
 
   return {
     infrastructure,
@@ -61,6 +67,7 @@ export async function openChaosWorld(report: (line: string) => void): Promise<Ch
       ...secretKeys,
     },
     load: { mark, routes, tells: tellsOfComment, connectionId: mark },
+    talk,
     async close() {
       await client.close();
       await proxy.close();

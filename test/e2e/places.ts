@@ -8,6 +8,8 @@ export type Places = ReadonlyMap<string, { readonly applied: number; readonly en
 /** Looks at how far the stages have come. Rejects while Kafka or Redis is away, and connects anew the next time. */
 export interface PlaceReader {
   readonly look: (stages?: readonly string[]) => Promise<Places>;
+  /** How many timers are set. */
+  readonly timers: () => Promise<number>;
   readonly close: () => Promise<void>;
 }
 
@@ -58,7 +60,20 @@ export function createPlaceReader(at: { readonly kafkaBrokers: string; readonly 
     );
   };
 
+  const timers = async (): Promise<number> => {
+    const asked = redis.pipeline();
+    for (const stage of everyStage) {
+      for (let partition = 0; partition < partitions; partition++)
+        asked.zcard(`sb:1:{${stage}:${partition}}:due-times`);
+    }
+    return ((await asked.exec()) ?? []).reduce((sum, [failed, count]) => {
+      if (failed) throw failed;
+      return sum + Number(count);
+    }, 0);
+  };
+
   return {
+    timers,
     async look(stages = everyStage) {
       try {
         return await look(stages);

@@ -1,4 +1,4 @@
-import { compareRows } from '../e2e/checker/check.ts';
+import { compareRows } from '../e2e/checker/compare.ts';
 import { type LogRecord, readLog, withTimes } from '../e2e/checker/log.ts';
 import { refoldMirror } from '../e2e/checker/mirror.ts';
 import { readRows } from '../e2e/checker/rows.ts';

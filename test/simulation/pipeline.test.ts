@@ -40,8 +40,11 @@ describe.runIf(single === undefined)('the pipeline', () => {
     expect({ done, wrong }).toEqual({ done: steps, wrong: [] });
   });
 
-  test.each(['fence', 'watermarks', 'oneInFlight'] as const)('goes wrong without its guard: %s', async (off) => {
-    const { wrong } = await runSeeds({ scenario: 'pipeline', seeds: enough, off, untilWrong: true });
-    expect(wrong.length).toBeGreaterThan(0);
-  });
+  test.each(['fence', 'watermarks', 'timers', 'oneInFlight'] as const)(
+    'goes wrong without its guard: %s',
+    async (off) => {
+      const { wrong } = await runSeeds({ scenario: 'pipeline', seeds: enough, off, untilWrong: true });
+      expect(wrong.length).toBeGreaterThan(0);
+    },
+  );
 });

@@ -2,7 +2,7 @@ import type { Topic } from '../../schemas/define.ts';
 import { createCodec } from '../../shared/runtime/codec.ts';
 import { silentLog } from '../../shared/runtime/log.ts';
 import type { SimulatedProcess, Simulation } from '../../shared/runtime/memory/simulation.ts';
-import type { Guards } from '../../shared/runtime/partition-owner.ts';
+import { allGuards, type Guards } from '../../shared/runtime/partition-owner.ts';
 import { runStage } from '../../shared/runtime/run-stage.ts';
 import { type RuntimeSettings, config as runtimeConfig } from '../../shared/runtime/runtime-settings.ts';
 import { createSender } from '../../shared/runtime/sender.ts';
@@ -15,7 +15,7 @@ export interface Rules extends Guards {
 }
 
 /** The scheme whole. */
-export const allRules: Rules = { fence: true, watermarks: true, oneInFlight: true };
+export const allRules: Rules = { ...allGuards, oneInFlight: true };
 
 /** Settings of the shell under which batches, caches and waits are short, so that everything meets everything. */
 export const hasty: RuntimeSettings = {

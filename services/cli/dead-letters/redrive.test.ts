@@ -46,6 +46,7 @@ function fold(stage: AnyStage, record: IncomingRecord): Folded {
     partitionsOf: () => 1,
     liveFrom: 0n,
     watermarks: true,
+    timerIds: true,
   };
   const reads = decoded.type === 'value' ? counting.reads(decoded.value) : {};
   const timer = header?.timer && { ...header.timer, dueAt: 1_000, json: '{}' };

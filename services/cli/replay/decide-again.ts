@@ -6,7 +6,7 @@ import { parseHeader } from '../../../shared/runtime/header.ts';
 import { noFaults } from '../../../shared/runtime/memory/faults.ts';
 import { createMemoryStore, createMemoryStoreState } from '../../../shared/runtime/memory/memory-store.ts';
 import { thisProcess } from '../../../shared/runtime/memory/process.ts';
-import { openPartition, type PartitionContext } from '../../../shared/runtime/partition-owner.ts';
+import { allGuards, openPartition, type PartitionContext } from '../../../shared/runtime/partition-owner.ts';
 import type { RuntimeSettings } from '../../../shared/runtime/runtime-settings.ts';
 import type { AnyStage } from '../../../shared/stage/stage.ts';
 import { type End, endOf, topicsOfEnds } from './ends.ts';
@@ -61,7 +61,7 @@ export async function decideAgain(options: DecideAgain, range: ReplayRange): Pro
     store: createMemoryStore(state, thisProcess, noFaults),
     runtime: { ...options.runtime, rejectsInARow: 0 },
     sender: { send: keep, pending: () => 0, stop: () => undefined },
-    guards: { fence: true, watermarks: true },
+    guards: allGuards,
     onFolded: () => undefined,
     onCalls: async () => undefined,
   };

@@ -4,7 +4,7 @@ import { type Ask, asks, counted, counting } from '../../testing/counting-stage.
 import { type CountingProcess, countingWorld, runtimeWith } from '../../testing/counting-world.ts';
 import { runUntil, settle } from '../../testing/settle.ts';
 import { silentLog } from '../log.ts';
-import { openPartition } from '../partition-owner.ts';
+import { allGuards, openPartition } from '../partition-owner.ts';
 import { runStage } from '../run-stage.ts';
 import type { Store } from '../store.ts';
 import type { Span } from './span.ts';
@@ -54,7 +54,7 @@ async function tracedStage(share = 1) {
         store: { ...mine.store, ...(options.save !== undefined && { save: options.save }) },
         runtime: runtimeWith({}),
         partitionsOf: () => 1,
-        guards: { fence: true, watermarks: true },
+        guards: allGuards,
         tracing: options.off === true ? undefined : tracingFor(mine),
         onFolded: () => undefined,
         onCalls: async () => undefined,

@@ -13,8 +13,10 @@ export interface RawFact {
 export interface Fact {
   readonly type: 'entry_received' | 'entry_lifecycle';
   readonly connectionId: string;
+  readonly provider?: string;
   readonly providerEventId?: string;
   readonly sourceEventId: string;
+  readonly receivedAt?: number;
   readonly signalChannelId: string;
   readonly sourceEntryId: string;
   readonly providerThreadId?: string;
@@ -30,18 +32,70 @@ export interface Fact {
   readonly replyToSourceEntryId?: string;
   readonly title?: string;
   readonly text?: string;
-  readonly author?: { readonly id: string };
+  readonly author?: { readonly id: string; readonly kind?: string; readonly agentUid?: string };
   readonly links?: readonly unknown[];
   readonly actorEventType?: string;
   readonly mirrorOnly?: boolean;
   readonly edited?: boolean;
+  /** When it was first sent, which no later telling changes. */
+  readonly sentAt?: number;
+  readonly explicit?: boolean;
+  readonly mentions?: readonly { readonly kind: string; readonly id?: string; readonly agentUid?: string }[];
+  readonly attachments?: readonly object[];
+  readonly lifecycleKind?: 'removed';
   readonly providerLifecycleKind?: string;
   readonly actor?: { readonly id: string };
 }
 
+/** How long messages wait, in milliseconds, as a binding says it. */
+export interface Windows {
+  readonly addressedMs: number;
+  readonly addressedAttachmentsMs: number;
+  readonly addressedLongTextMs: number;
+  readonly neutralMs: number;
+  readonly ambientMs: number;
+  readonly ambientMostMs: number;
+}
+
+export interface RouteOfFact {
+  readonly agentUid: string;
+  readonly bindingName: string;
+  readonly adapter: string;
+  readonly unaddressedGroupMessagePolicy: string;
+  readonly windows?: Windows;
+}
+
 export interface AcceptedFact {
-  readonly route: { readonly agentUid: string; readonly bindingName: string; readonly adapter: string };
+  readonly route: RouteOfFact;
   readonly fact: Fact;
+}
+
+/** What lies on accepted facts: facts that passed, and what the mirror told itself to do later. */
+export type Accepted =
+  | (AcceptedFact & { readonly type: 'fact.accepted' | 'entry.addressed' | 'input.changed' })
+  | {
+      readonly type: 'batch.due';
+      readonly route: RouteOfFact;
+      readonly signalChannelId: string;
+      readonly batchId: string;
+      readonly revision: number;
+    };
+
+export interface ActorEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly time: string;
+  readonly data: {
+    readonly session: { readonly agentUid: string; readonly sessionId: string; readonly bindingName: string };
+    readonly channel: { readonly id: string };
+    readonly entry?: { readonly sourceEntryId: string };
+    /** The batch that it was until it closed. */
+    readonly inboundBatch?: {
+      readonly id: string;
+      readonly revision: number;
+      readonly sourceEntryIds: readonly string[];
+    };
+  };
 }
 
 export interface Decision {

@@ -11,13 +11,20 @@ export interface LogRecord {
   /** The JSON behind the frame; undefined when the bytes are no frame, or were not read. */
   readonly value: unknown;
   readonly rootId?: string;
+  /** The id of the record that it was made from, or that set it as a timer. */
+  readonly causeId?: string;
   /** `<topic>/<partition>/<offset>/<effect>` of the record that it was made from. */
   readonly from?: string;
+  /** The id of the timer that it is: a stage told itself, and no record is its origin. */
+  readonly timerId?: string;
   readonly traceparent?: string;
 }
 
 /** All records of some topics, each topic in the order of its partitions and offsets. */
 export type Log = ReadonlyMap<string, readonly LogRecord[]>;
+
+/** What a record is known by when it comes again; undefined for one from outside. */
+export const originOf = ({ from, timerId }: LogRecord): string | undefined => from ?? timerId;
 
 export const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}/${offset}`;
 
@@ -28,11 +35,20 @@ export function readFrame(bytes: Buffer): unknown {
 }
 
 /** `1`, root, cause, then fields with a tag: parted by spaces, percent-encoded. */
-export function readHeader(bytes: Buffer | undefined): { readonly rootId?: string; readonly from?: string } {
-  const [version, root, , ...fields] = bytes?.toString('utf8').split(' ') ?? [];
-  if (version !== '1' || root === undefined) return {};
-  const from = fields.find((field) => field.startsWith('f='));
-  return { rootId: decodeURIComponent(root), ...(from !== undefined && { from: decodeURIComponent(from.slice(2)) }) };
+export function readHeader(bytes: Buffer | undefined): Pick<LogRecord, 'rootId' | 'causeId' | 'from' | 'timerId'> {
+  const [version, root, cause, ...fields] = bytes?.toString('utf8').split(' ') ?? [];
+  if (version !== '1' || root === undefined || cause === undefined) return {};
+  const field = (tag: string): string | undefined => {
+    const found = fields.find((each) => each.startsWith(tag));
+    return found === undefined ? undefined : decodeURIComponent(found.slice(tag.length));
+  };
+  const [from, timerId] = [field('f='), field('ti=')];
+  return {
+    rootId: decodeURIComponent(root),
+    causeId: decodeURIComponent(cause),
+    ...(from !== undefined && { from }),
+    ...(timerId !== undefined && { timerId }),
+  };
 }
 
 /** Offsets by `<topic>/<partition>`. */
@@ -117,10 +133,11 @@ export async function readLog(
 /** What a reader sees who drops every record whose origin came up before; in the order of the log. */
 export function firstAppearances(records: readonly LogRecord[]): readonly LogRecord[] {
   const seen = new Set<string>();
-  return records.filter(({ from }) => {
-    if (from === undefined) return true;
-    const isNew = !seen.has(from);
-    seen.add(from);
+  return records.filter((record) => {
+    const origin = originOf(record);
+    if (origin === undefined) return true;
+    const isNew = !seen.has(origin);
+    seen.add(origin);
     return isNew;
   });
 }

@@ -1,19 +1,9 @@
+import { canonical } from './canonical.ts';
 import { type AcceptedFact, aboutOf, type Expected, type Fact, joined } from './contract.ts';
 import { type LogRecord, placeOf } from './log.ts';
 import type { Row } from './rows.ts';
 
 const day = 86_400_000;
-
-/** Text of any value that is equal for equal content, whatever the order of members. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return `{${members
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`)
-    .sort()
-    .join()}}`;
-}
 
 interface Revision {
   readonly contentHash: string;

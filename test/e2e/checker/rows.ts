@@ -55,3 +55,32 @@ export async function readRows(
   }
   return rows;
 }
+
+/** When each timer is due that is set, by `<stage>/<partition>/<key>`. */
+export type Timers = ReadonlyMap<string, number>;
+
+/** The timers of a stage that concern somebody, as Redis has them now. */
+export async function readTimers(
+  redisUrl: string,
+  stage: string,
+  concerns: (name: string) => boolean = () => true,
+): Promise<Timers> {
+  const redis = new Redis(redisUrl);
+  try {
+    const timers = new Map<string, number>();
+    const pattern = new RegExp(`^sb:(\\d+):\\{${stage}:(\\d+)\\}:due-times$`);
+    for (const key of await redis.keys(`sb:*:{${stage}:*}:due-times`)) {
+      const [, generation, partition = ''] = pattern.exec(key) ?? [];
+      const inUse = (await redis.hget(`sb:generations:{${stage}:${partition}}`, 'inUse')) ?? '1';
+      if (generation !== inUse) continue;
+      const found = await redis.zrange(key, '0', '-1', 'WITHSCORES');
+      for (let at = 0; at < found.length; at += 2) {
+        const name = `${stage}/${partition}/${found[at]}`;
+        if (concerns(name)) timers.set(name, Number(found[at + 1]));
+      }
+    }
+    return timers;
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -5,11 +5,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { redisAnswers } from '../answers.ts';
 import { startNative } from './native.ts';
 
-const newFolder = () => mkdtemp(join(tmpdir(), 'signalbox-ending-'));
+/** A folder for a test, gone with it: what is stored in one that keeps its data stays otherwise. */
+async function newFolder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'signalbox-ending-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
 const native = fileURLToPath(new URL('native.ts', import.meta.url));
 
 /** An owner of a Redis in a process of its own. Gives the Redis's port and the owner. */
@@ -40,15 +46,18 @@ test.each([
   { signal: 'SIGTERM', keepData: false },
   { signal: 'SIGKILL', keepData: false },
   { signal: 'SIGKILL', keepData: true },
-] as const)('an owner that ends by $signal leaves no process (data kept: $keepData)', async ({ signal, keepData }) => {
-  const dir = await newFolder();
-  const { owner, port } = await ownerElsewhere(dir, keepData);
-  expect(await redisAnswers(port)).toBe(true);
-  owner.kill(signal);
-  await vi.waitUntil(async () => !(await redisAnswers(port)) && !existsSync(join(dir, 'owner')), { timeout: 20_000 });
-  await vi.waitUntil(() => existsSync(join(dir, 'redis', 'log')) === keepData, { timeout: 20_000 });
-  await rm(dir, { recursive: true, force: true });
-});
+] as const)(
+  'an owner that ends by $signal leaves no process, and no folder unless data is kept ($keepData)',
+  async ({ signal, keepData }) => {
+    const dir = await newFolder();
+    const { owner, port } = await ownerElsewhere(dir, keepData);
+    expect(await redisAnswers(port)).toBe(true);
+    owner.kill(signal);
+    await vi.waitUntil(async () => !(await redisAnswers(port)) && !existsSync(join(dir, 'owner')), { timeout: 20_000 });
+    const kept = keepData ? join(dir, 'redis', 'log') : dir;
+    await vi.waitUntil(() => existsSync(kept) === keepData, { timeout: 20_000 });
+  },
+);
 
 test('the next start ends what an owner and its watcher left, since both were killed', async () => {
   const dir = await newFolder();
