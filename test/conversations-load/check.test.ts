@@ -78,7 +78,12 @@ function play({
     const value = valueAt.get(from);
     if (effect.do !== 'outcome' || value === undefined) continue;
     const about = { ...acceptedFacts.about?.(value), ...effect.about };
-    decisions.push(record('decisions', decisions.length, { ...of, value: { status: effect.status, from, about } }));
+    decisions.push(
+      record('decisions', decisions.length, {
+        ...of,
+        value: { status: effect.status, reason: effect.reason, from, about },
+      }),
+    );
   }
   return { normalized, accepted, events, decisions } satisfies Topics;
 }

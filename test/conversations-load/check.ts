@@ -159,6 +159,11 @@ export function createCheck({ mark, routes }: { readonly mark: string; readonly 
         const { status, from = '' } = decision;
         if (status === 'handed_over') {
           const name = `${joined(agentUid, bindingName, signalChannelId)} ${sourceEntryId}`;
+          // Told of its removal or edit is what was handed over before.
+          if (/^entry_(?:removed|edited)$/.test(decision.reason ?? '')) {
+            if (!given.has(name)) problems.push(`${name}: told as changed, and was never handed over`);
+            continue;
+          }
           if (told.has(name)) problems.push(`${name}: told twice that it was handed over`);
           told.add(name);
           continue;

@@ -44,7 +44,7 @@ const isPaced = RATE > 0;
 const abreast = isPaced ? Math.max(20, Math.round(RATE / 4)) : 500;
 const asFastAsItCan = 1_000_000;
 const [partitions, topic] = [12, 'normalized-facts'];
-// Its input, which the normalizer would make: no provider of ours has conversations yet.
+// Its input is what the normalizer makes: what is looked at comes after it.
 const stages = pipelineStages.map(({ stage }) => stage).filter((stage) => stage !== 'normalizer');
 const [joinMs, betweenLooksMs, settleMs, restMs, wordMs] = [120_000, 100, 600_000, 60_000, 10_000];
 // Of a process that is not behind, some records are always on their way.

@@ -5,7 +5,7 @@ import type { ChatFact } from './chat.ts';
 
 /** What a record of `accepted-facts` holds of this load. */
 export interface Accepted {
-  readonly type: 'fact.accepted' | 'batch.due' | 'entry.addressed';
+  readonly type: 'fact.accepted' | 'batch.due' | 'entry.addressed' | 'input.changed';
   readonly route: {
     readonly agentUid: string;
     readonly bindingName: string;
@@ -281,10 +281,20 @@ export function refoldConversations(records: readonly LogRecord[]): Refolded {
   for (const record of records) {
     // Only records of this load come here, and the contract says what they hold.
     const accepted = record.value as Accepted;
-    if (accepted.type === 'batch.due') due(laneOf(accepted), record, accepted);
-    else if (accepted.type === 'fact.accepted') ends.set(placeOf(record), decide(record, accepted));
-    else if (!laneOf(accepted).removed.has(accepted.fact.sourceEntryId)) {
-      show(mirrorOf(accepted.fact.signalChannelId), accepted.fact);
+    switch (accepted.type) {
+      case 'fact.accepted':
+        ends.set(placeOf(record), decide(record, accepted));
+        break;
+      case 'batch.due':
+        due(laneOf(accepted), record, accepted);
+        break;
+      case 'entry.addressed':
+        if (laneOf(accepted).removed.has(accepted.fact.sourceEntryId)) break;
+        show(mirrorOf(accepted.fact.signalChannelId), accepted.fact);
+        break;
+      case 'input.changed':
+        // A notice of what the agent has already: nothing is handed over by it.
+        break;
     }
   }
   const open = [...lanes.values()].reduce((sum, { batches }) => sum + batches.size, 0);
