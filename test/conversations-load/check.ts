@@ -34,7 +34,6 @@ export interface Counts {
   events: number;
   messages: number;
   decisions: number;
-  repeats: number;
 }
 
 /** A check that takes the log piece by piece, since all of it at once would not fit into memory. */
@@ -48,6 +47,8 @@ export interface Check {
   /** Every difference; what is missing is told here. */
   readonly problems: () => readonly string[];
   readonly counts: Readonly<Counts>;
+  /** Records that came again with an equal origin, by topic: readers drop them. */
+  readonly repeats: ReadonlyMap<string, number>;
   /** By how much timers came after the time their batches were due, and events, in milliseconds. */
   readonly firedLateMs: readonly number[];
   readonly toldLateMs: readonly number[];
@@ -70,15 +71,18 @@ export function createCheck({ mark, routes }: { readonly mark: string; readonly 
   const told = new Set<string>();
   const dueAt = new Map<string, number>();
   const timerPlaces = new Set<string>();
+  const repeats = new Map<string, number>();
   const [firedLateMs, toldLateMs]: [number[], number[]] = [[], []];
   const counts: Counts = {
     ...{ facts: 0, accepted: 0, timers: 0, closed: 0, closedByTimer: 0 },
-    ...{ events: 0, messages: 0, decisions: 0, repeats: 0 },
+    ...{ events: 0, messages: 0, decisions: 0 },
   };
 
   const once = (records: readonly LogRecord[]): readonly LogRecord[] => {
     const firsts = firstAppearances(records);
-    counts.repeats += records.length - firsts.length;
+    const again = records.length - firsts.length;
+    const [topic = ''] = records.map((record) => record.topic);
+    if (again > 0) repeats.set(topic, (repeats.get(topic) ?? 0) + again);
     return firsts;
   };
 
@@ -194,7 +198,7 @@ export function createCheck({ mark, routes }: { readonly mark: string; readonly 
       for (const name of told) all.push(`${name}: told that it was handed over, and was not`);
       return all;
     },
-    ...{ counts, firedLateMs, toldLateMs },
+    ...{ counts, repeats, firedLateMs, toldLateMs },
   };
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { median, quantile } from '../bench/measure.ts';
 import { createResults, type Results } from '../bench/results.ts';
-import { createFleet, type Fleet } from '../chaos/fleet.ts';
+import { type Copy, createFleet, type Fleet } from '../chaos/fleet.ts';
 import { type Progress, watchProgress } from '../chaos/progress.ts';
 import { untilAtRest } from '../chaos/rest.ts';
 import { connectOutside, type OutsideClient, pipelineStages } from '../e2e/kafka.ts';
@@ -72,7 +72,7 @@ async function configure(settings: Readonly<Record<string, string>>, mark: strin
   }
 }
 
-async function startCopies(fleet: Fleet, client: OutsideClient, signal: AbortSignal): Promise<readonly string[]> {
+async function startCopies(fleet: Fleet, client: OutsideClient, signal: AbortSignal): Promise<readonly Copy[]> {
   const copies = stages.map((stage) => fleet.add([stage]));
   const areJoined = async (): Promise<boolean> => {
     const owners = await Promise.all(stages.map((stage) => client.owners(stage)));
@@ -82,7 +82,14 @@ async function startCopies(fleet: Fleet, client: OutsideClient, signal: AbortSig
     if (performance.now() > limit) throw new Error(`not all stages have joined after ${joinMs} ms`);
     await delay(betweenLooksMs, undefined, { signal });
   }
-  return copies.map(({ name }) => name);
+  return copies;
+}
+
+/** What a process warned of in its log, and how often. */
+async function warningsOf({ name, ended }: Copy): Promise<readonly string[]> {
+  const lines = (await ended).err.split('\n').filter((line) => /"level":[45]0/.test(line));
+  const phrases = Map.groupBy(lines, (line) => /"msg":"([^"]*)"/.exec(line)?.[1] ?? line.slice(0, 200));
+  return [...phrases].map(([phrase, all]) => `${name} warned: ${phrase}, ${all.length} times`);
 }
 
 type Chat = ReturnType<typeof chatFacts>;
@@ -156,7 +163,7 @@ async function checkLog(brokers: string, client: OutsideClient, check: Check, re
 }
 
 /** Tells what was seen of the time between, and counted at the end. */
-function tell(results: Results, { samples, waits }: Watch, { counts, firedLateMs, toldLateMs }: Check): void {
+function tell(results: Results, { samples, waits }: Watch, { counts, repeats, firedLateMs, toldLateMs }: Check): void {
   const redis = samples.redisBytes;
   results.add('records to do, median', median(samples.behind.map(({ value }) => value)), 'records');
   results.add('records to do, most', most(samples.behind), 'records');
@@ -169,7 +176,7 @@ function tell(results: Results, { samples, waits }: Watch, { counts, firedLateMs
   results.add('actor events', counts.events, 'events');
   results.add('messages handed over', counts.messages, 'messages');
   results.add('decisions', counts.decisions, 'decisions');
-  results.add('repeats', counts.repeats, 'records');
+  for (const [name, records] of repeats) results.add(`repeats in ${name}`, records, 'records');
   const bound = isPaced ? { atMost: given.LATE_MS } : undefined;
   for (const [name, late, target] of [
     ['timer after due', firedLateMs, undefined],
@@ -276,7 +283,8 @@ async function converse(workplace: Workplace): Promise<boolean> {
   ending.defer(() => client.close());
   const fleet = createFleet({ settings, say: report });
   ending.defer(() => fleet.stop());
-  const names = await startCopies(fleet, client, signal);
+  const copies = await startCopies(fleet, client, signal);
+  const names = copies.map(({ name }) => name);
   report(`${names.join(', ')} run`);
   const watch = await openWatch(workplace, client, fleet.running);
 
@@ -284,6 +292,7 @@ async function converse(workplace: Workplace): Promise<boolean> {
   const chat = chatFacts({ mark, connectionId: mark, agents, channels: CHANNELS, abreast, history: HISTORY, seed });
   const { publishedMs, caughtUpMs } = await play(watch, client, chat, workplace);
   await fleet.stop();
+  for (const copy of copies) for (const warning of await warningsOf(copy)) report(warning);
 
   const results = createResults('conversations-results.jsonl');
   // Of a short run, a quarter has to do.
