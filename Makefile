@@ -77,6 +77,10 @@ chaos-short: setup ## of the tests, a short form of it, and what turns it red wi
 soak: setup ## run for half an hour, restart one process a minute, tell what grows (TIME_MS=n RATE=n RESTART_MS=n SEED=n)
 	@node --disable-warning=TimeoutNegativeWarning --max-old-space-size=6144 test/soak/soak.ts
 
+.PHONY: conversations
+conversations: setup ## play chats in thousands of channels, and account for each message (FACTS=n CHANNELS=n RATE=n, 0 for all at once, SEED=n)
+	@node --disable-warning=TimeoutNegativeWarning --max-old-space-size=6144 test/conversations-load/conversations-load.ts
+
 .PHONY: takeover
 takeover: setup ## measure how soon others go on where one ends (REPEATS=n RATE=n COPIES=n SESSION_MS=n SEED=n)
 	@node --disable-warning=TimeoutNegativeWarning test/takeover/takeover.ts

@@ -12,7 +12,7 @@ export default defineConfig({
             'shared/**/*.test.ts',
             'services/**/*.test.ts',
             'test/contract/**/*.test.ts',
-            'test/{soak,takeover,rebuild-under-flow}/**/*.test.ts',
+            'test/{soak,takeover,rebuild-under-flow,conversations-load}/**/*.test.ts',
             'docs/**/*.test.ts',
           ],
           exclude: ['**/*.int.test.ts', '**/node_modules/**'],

@@ -143,6 +143,25 @@ describe('a stage at work', () => {
     expect([emitted(world), world.asked().length]).toEqual([['a1'], 2]);
   });
 
+  test('sends the timers of many partitions side by side: none waits until the store has answered for all before it', async () => {
+    const [partitions, answerMs] = [12, 40];
+    const world = await stageWorld({ partitions, runtime: { tickMs: 100 } });
+    const keys = Array.from({ length: 40 }, (_, number) => `key-${number}`);
+    await world.ask(...keys.map((key): Ask => ({ type: 'remind', key, inMs: 5_000 })));
+    const mine = await world.start();
+    const due: typeof mine.store.due = async (...asked) => {
+      await mine.clock.sleep(answerMs);
+      return mine.store.due(...asked);
+    };
+    const asked = () => Array.from({ length: partitions }, (_, partition) => world.asked(partition));
+    const appendedAt = Math.max(...asked().flatMap((records) => records.map(({ at }) => at)));
+    expect(asked().filter((records) => records.length > 0).length).toBeGreaterThan(9);
+    await world.run({ on: { ...mine, store: { ...mine.store, due } } });
+    await world.until(() => asked().flat().length === 2 * keys.length);
+    const lateMs = world.simulation.now() - (appendedAt + 5_000);
+    expect(lateMs).toBeLessThan(400);
+  });
+
   test('takes up where the one before it stopped', async () => {
     const world = await stageWorld();
     await world.ask(count('a', 1));

@@ -261,17 +261,22 @@ export async function runStage(options: StageOptions): Promise<RunningStage> {
   };
   membership = await inReach(() => bus.join(groupOf(stage.name), input.name, owner), patience);
 
+  const lookAt = async (partition: number, mine: Held, now: number): Promise<void> => {
+    await mine.open.fireTimers();
+    if (now - mine.open.idleSince() < runtime.fenceCheckMs) return;
+    if ((await mine.open.checkFence()) === 'reopen' && held.get(partition) === mine) {
+      observer.reopened(stage, partition);
+      log.warn({ stage: stage.name, partition }, 'state read again');
+      membership?.reopen(partition);
+    }
+  };
+
+  // Side by side: one after the other, the timers of the last one would be late by what all the others take.
   const look = async (): Promise<void> => {
     const now = clock.now();
-    for (const [partition, mine] of held) {
-      await mine.open.fireTimers();
-      if (now - mine.open.idleSince() < runtime.fenceCheckMs) continue;
-      if ((await mine.open.checkFence()) === 'reopen' && held.get(partition) === mine) {
-        observer.reopened(stage, partition);
-        log.warn({ stage: stage.name, partition }, 'state read again');
-        membership?.reopen(partition);
-      }
-    }
+    const looks = await Promise.allSettled([...held].map(([partition, mine]) => lookAt(partition, mine, now)));
+    const failures = looks.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    if (failures.length > 0) throw failures.find((failure) => !isUnavailable(failure)) ?? failures[0];
   };
 
   let committedAt = clock.now();

@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { median } from '../bench/measure.ts';
-import { createResults, plainTable, type Results, shown } from '../bench/results.ts';
+import { createResults, type Results } from '../bench/results.ts';
 import { type Copy, createFleet, type Fleet } from '../chaos/fleet.ts';
 import { watchProgress } from '../chaos/progress.ts';
 import { untilAtRest } from '../chaos/rest.ts';
@@ -16,6 +16,7 @@ import { runTool, type Workplace } from '../harness/run-tool.ts';
 import { settingsOf } from '../integration/signalbox.ts';
 import { isShared } from '../takeover/handover.ts';
 import { type Chapters, createChapters } from './chapters.ts';
+import { judgeGrowth } from './growth.ts';
 import { restartsOf } from './restarts.ts';
 import { createSampling, type Samples } from './sampling.ts';
 import type { Point } from './slope.ts';
@@ -40,8 +41,6 @@ const seed = given.SEED ?? randomInt(1_000_000);
 const warmUpMs = Math.min(given.WARM_UP_MS, timeMs / 4);
 const [partitions, channels] = [12, 100];
 const [joinMs, betweenLooksMs, restMs, wordMs, mostProblems] = [120_000, 500, 300_000, 15_000, 20];
-// What a process takes when it is new says nothing of the hours after.
-const leastJudgedMs = 600_000;
 const stages = pipelineStages.map(({ stage }) => stage);
 
 type Context = Pick<Workplace, 'report' | 'signal'> & { readonly fleet: Fleet };
@@ -91,32 +90,6 @@ async function watch({ report, signal }: Context, samples: Samples, words: () =>
     report(words());
   }
   await delay(Math.max(0, timeMs - (performance.now() - startedAt)), undefined, { signal });
-}
-
-/** Tells how the figures of these processes went, and which of them grew too much, if the time was enough to say so. */
-function judgeGrowth(samples: Samples, lasting: readonly Copy[], results: Results): readonly string[] {
-  const isJudged = timeMs - warmUpMs >= leastJudgedMs;
-  const rows = [['process', 'figure', 'level', 'peak', 'per hour', '±', '% per hour', '', '']];
-  const wrong: string[] = [];
-  for (const { name } of lasting) {
-    for (const { measure, unit, slope, isTooMuch } of samples.tracks
-      .get(name)
-      ?.figures(warmUpMs, given.GROWTH_PERCENT) ?? []) {
-      const { perHour, error, level, peak } = slope;
-      const figure = `${name} ${measure}`;
-      results.note(figure, level, unit);
-      results.note(`${figure} peak`, peak, unit);
-      results.note(`${figure} growth`, perHour, `${unit}/h`);
-      results.note(`${figure} growth error`, error, `${unit}/h`);
-      const percent = level === 0 ? '' : `${((perHour * 100) / level).toFixed(1)}`;
-      const numbers = [level, peak, perHour, error].map((value) => (Number.isFinite(value) ? shown(value) : 'unknown'));
-      rows.push([name, measure, ...numbers, percent, unit, isTooMuch && isJudged ? 'grows' : '']);
-      if (isTooMuch && isJudged) wrong.push(`${figure} grows by ${shown(perHour)} ± ${shown(error)} ${unit} an hour`);
-    }
-  }
-  process.stdout.write(`\n${plainTable(rows, [2, 3, 4, 5, 6])}\n`);
-  process.stdout.write(isJudged ? '\n' : `Growth is judged from ${leastJudgedMs / 60_000} minutes on.\n\n`);
-  return wrong;
 }
 
 /** Tells what was seen around the processes. */
@@ -192,7 +165,13 @@ async function soak({ infrastructure, signal, ending, report }: Workplace): Prom
   await fleet.stop();
 
   const results = createResults('soak-results.jsonl');
-  const wrong = [...judgeGrowth(samples, lasting, results)];
+  const judged = {
+    names: lasting.map(({ name }) => name),
+    fromMs: warmUpMs,
+    untilMs: timeMs,
+    percent: given.GROWTH_PERCENT,
+  };
+  const wrong = [...judgeGrowth(samples.tracks, judged, results)];
   const { problems, counts } = await check({ infrastructure, report }, chapters, { routes, tells: tellsOfComment });
   wrong.push(...problems);
   for (const [reason, times] of fleet.ownEnds) wrong.push(`ended by itself, ${times} times: ${reason}`);
