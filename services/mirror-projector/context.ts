@@ -10,8 +10,8 @@ const keptMessages = 60;
 const keptCharacters = 60_000;
 const maxTextLength = 8_000;
 
-/** The newest messages with one more of them, or with another telling of one. */
-export function rememberEntry(recent: readonly RecentEntry[], fact: EntryReceived, at: number): RecentEntry[] {
+/** The newest messages with one more of them, or with another telling of one; the same list where it tells nothing new. */
+export function rememberEntry(recent: readonly RecentEntry[], fact: EntryReceived, at: number): readonly RecentEntry[] {
   const known = recent.findIndex(({ sourceEntryId }) => sourceEntryId === fact.sourceEntryId);
   const entry: RecentEntry = {
     sourceEntryId: fact.sourceEntryId,
@@ -21,6 +21,8 @@ export function rememberEntry(recent: readonly RecentEntry[], fact: EntryReceive
     ...(fact.providerTime !== undefined && { providerTime: fact.providerTime }),
     receivedAt: recent[known]?.receivedAt ?? at,
   };
+  // Each route tells it, and the row is large.
+  if (known !== -1 && JSON.stringify(entry) === JSON.stringify(recent[known])) return recent;
   const all = known === -1 ? [...recent, entry].slice(-keptMessages) : recent.with(known, entry);
   let characters = 0;
   const from = all.findLastIndex(({ text }) => {

@@ -218,8 +218,10 @@ function remembered({
   const { agentUid } = fact.author;
   const agents = view.thread?.agentUids ?? [];
   const joins = agentUid !== undefined && !agents.includes(agentUid);
+  const known = view.recent?.entries ?? [];
+  const recent = rememberEntry(known, fact, at);
   return [
-    put(places.recent, { entries: rememberEntry(view.recent?.entries ?? [], fact, at) }),
+    ...(recent === known ? [] : [put(places.recent, { entries: [...recent] })]),
     ...(joins && places.thread !== undefined ? [put(places.thread, { agentUids: [...agents, agentUid] })] : []),
   ];
 }
