@@ -21,8 +21,9 @@ const settings = {
   SIGNALBOX_SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
   HOOK: webhookSecret,
   STANDARD_HOOK: standardSecret,
+  NORMALIZER_PROBE_AFTER_MS: '3000',
 };
-const [github, standard] = [`${run}-github`, `${run}-standard`];
+const [github, standard, sick] = [`${run}-github`, `${run}-standard`, `${run}-sick`];
 const agent = `${run}-iris`;
 const channel = `github:e2e/${run}#7`;
 const patience = { timeout: 60_000, interval: 200 };
@@ -40,6 +41,11 @@ beforeAll(async () => {
       ...['connections', 'put', id, '--provider', provider, '--secret', `webhookSecret=env:${variable}`],
     );
   await Promise.all([put(github, 'github', 'HOOK'), put(standard, 'standard-webhooks', 'STANDARD_HOOK')]);
+  await signalboxJson(
+    settings,
+    ...['connections', 'put', sick, '--provider', 'github', '--secret', 'webhookSecret=env:HOOK'],
+    ...['--config', '{"ownAccountIds":[21031067]}'],
+  );
   await Promise.all([
     signalboxJson(settings, 'bindings', 'put', agent, 'desk', '--connection', github),
     signalboxJson(
@@ -48,6 +54,7 @@ beforeAll(async () => {
       "signal.kind == 'entry_received' && signal.entry.text.contains('bug')",
     ),
     signalboxJson(settings, 'bindings', 'put', agent, 'standard', '--connection', standard),
+    signalboxJson(settings, 'bindings', 'put', agent, 'sick', '--connection', sick),
   ]);
   services = await runServices(everyService, settings);
   client = await connectOutside(infrastructure);
@@ -93,8 +100,8 @@ const githubHeaders = (eventId: string, body: string, event = 'issue_comment') =
 });
 
 /** Sends a webhook as GitHub does, and answers the id of its raw fact. */
-async function deliver(eventId: string, body: string, event = 'issue_comment'): Promise<string> {
-  const { status, body: said } = await post(githubPath, githubHeaders(eventId, body, event), body);
+async function deliver(eventId: string, body: string, event = 'issue_comment', path = githubPath): Promise<string> {
+  const { status, body: said } = await post(path, githubHeaders(eventId, body, event), body);
   expect([status, said]).toEqual([200, { id: expect.any(String) }]);
   // Just compared.
   return (said as { id: string }).id;
@@ -377,6 +384,37 @@ test('a webhook of any sender wakes the agent', async () => {
   const { status } = await post(standardPath, standardHeaders(id, body), body);
   expect(status).toBe(200);
   expect(await wayOf(id)).toEqual(['> raw-provider-facts', '  normalizer > normalized-facts', ...accepted('standard')]);
+});
+
+test('a connection that cannot be read is unavailable until it is tried and can, and our own messages wake nobody', async () => {
+  const path = githubPath.replace(github, sick);
+  const reason = async (): Promise<unknown> => {
+    const binding = await signalboxJson(settings, 'bindings', 'show', agent, 'sick');
+    return (binding as { readonly unavailableReason: unknown }).unavailableReason;
+  };
+  const withoutComment = JSON.stringify({
+    action: 'created',
+    repository: { full_name: `e2e/${run}` },
+    issue: { number: 7 },
+  });
+  for (let number = 0; number < 10; number++) await deliver(randomUUID(), withoutComment, 'issue_comment', path);
+  const told = /^10 deliveries in a row could not be read, the last one: payload-invalid/;
+  await vi.waitUntil(async () => told.test(String(await reason())), patience);
+
+  const triedAt = Date.now() + 3_000;
+  await vi.waitUntil(() => Date.now() >= triedAt, patience);
+  const own = await deliver(randomUUID(), comment(10, 'created', 'We said so.'), 'issue_comment', path);
+  expect(await wayOf(own)).toEqual([
+    '> raw-provider-facts',
+    '  normalizer ignored_own_message it tells of what we wrote ourselves',
+  ]);
+  expect(await reason()).toBeNull();
+  const others = comment(11, 'created', 'Did we?').replaceAll('21031067', '7');
+  expect(await wayOf(await deliver(randomUUID(), others, 'issue_comment', path))).toEqual([
+    '> raw-provider-facts',
+    '  normalizer > normalized-facts',
+    ...accepted('sick'),
+  ]);
 });
 
 test('what is not genuine is refused, and nothing is published', async () => {
