@@ -64,7 +64,7 @@ export async function openGateway(at: Addresses, run: string, rules: Readonly<Re
     const { unavailableReason } = rules[binding.name] ?? {};
     return unavailableReason === undefined ? [] : [{ ...binding, unavailableReason }];
   });
-  // Nobody may say so: the system itself does when an adapter keeps failing.
+  // No request sets it.
   await client.publish(
     'bindings',
     revoked.map((binding) => ({ key: bindingKey(binding), fact: binding })),
