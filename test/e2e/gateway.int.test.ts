@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { DeadLetter } from '../../schemas/dead-letter.ts';
-import { signalboxJson } from '../integration/signalbox.ts';
 import { readRows } from './checker/rows.ts';
 import { type Conversation, reaction, removed } from './conversation.ts';
 import { type Gateway, openGateway } from './gateway.ts';
@@ -39,6 +38,7 @@ const rules = {
   'desk-of-otto': { ...github, agentUid: otto, connection: 'desk' },
   allowed: { ...github, connection: 'filtered', cel: `signal.channel.id == '${channelOf(14)}'` },
   bugs: { ...github, connection: 'filtered', cel: bugs },
+  unbound: { ...github, deleted: true },
   off: { ...github, enabled: false },
   revoked: { ...github, connection: 'off', unavailableReason: 'token revoked' },
   moving: { ...github, cel: "signal.kind == 'entry_received'" },
@@ -47,16 +47,9 @@ const rules = {
 
 let gateway: Gateway;
 let product: ServiceProcess;
-let token = '';
 
 beforeAll(async () => {
-  gateway = await openGateway(infrastructure, run, rules, ['unbound']);
-  const scopes = ['bindings:read', 'bindings:write', 'bindings:delete'].flatMap((scope) => ['--scope', scope]);
-  // The command's own contract.
-  const made = (await signalboxJson(gateway.settings, 'tokens', 'create', run, ...scopes)) as {
-    readonly token: string;
-  };
-  token = made.token;
+  gateway = await openGateway(infrastructure, run, rules);
   product = await runServices([...everyService, 'api'], gateway.settings);
   await untilReady(product);
 });
@@ -340,15 +333,7 @@ describe.concurrent('filters', () => {
 });
 
 describe.concurrent('rules over HTTP', () => {
-  async function ask(http: string, body?: unknown) {
-    const [method = 'GET', path = ''] = http.split(' ');
-    const answer = await fetch(`${product.apiUrl}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
-  }
+  const ask = (http: string, body?: unknown) => gateway.ask(product.apiUrl, http, body);
 
   async function cannotBeSaved(filters: unknown): Promise<void> {
     const put = `PUT /agents/${iris}-saver/signal-bindings/github/desk`;

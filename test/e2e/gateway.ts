@@ -1,16 +1,14 @@
 import { Redis } from 'ioredis';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { Binding, bindingKey } from '../../schemas/binding.ts';
-import type { Connection } from '../../schemas/connection.ts';
 import type { ChannelKind } from '../../schemas/normalized-fact.ts';
-import { sealConnection } from '../../shared/connection.ts';
-import { providers } from '../../shared/providers/index.ts';
-import { KeyRing } from '../../shared/sealing.ts';
 import type { Addresses } from '../harness/parts.ts';
 import { settingsOf, signalboxJson } from '../integration/signalbox.ts';
+import { type Ask, askerWith } from './api-client.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 import { connectOutside, isSettled, type OutsideClient } from './kafka.ts';
 import { type LogWatch, watchLog } from './log-watch.ts';
+import { runServices, stop, untilReady } from './product.ts';
 import { secretKeys } from './routes.ts';
 import { webhookSecret } from './webhooks.ts';
 
@@ -22,6 +20,8 @@ export interface Rule {
   readonly windows?: Binding['windows'];
   readonly cel?: string;
   readonly enabled?: boolean;
+  /** It is made, with its connection, and deleted again. */
+  readonly deleted?: boolean;
   readonly unavailableReason?: string;
   readonly adapter?: string;
 }
@@ -29,6 +29,7 @@ export interface Rule {
 /** The gateway as a test sees it from outside: what it may say to it, and what comes of it. */
 export interface Gateway {
   readonly settings: Readonly<Record<string, string>>;
+  readonly ask: Ask;
   readonly client: OutsideClient;
   readonly watch: LogWatch;
   readonly connectionId: (rule: string) => string;
@@ -45,46 +46,28 @@ export interface Gateway {
 const patience = { timeout: 60_000, interval: 100 };
 const watched = ['actor-events', 'decisions', 'dead-letters'];
 
-/** Stores rules in an installation that nothing runs in yet, and looks at what comes from then on. */
-export async function openGateway(
-  at: Addresses,
-  run: string,
-  rules: Readonly<Record<string, Rule>>,
-  /** Connections to GitHub that no rule is of. */
-  unbound: readonly string[] = [],
-): Promise<Gateway> {
+/** Puts rules into an installation that nothing else runs in yet, and looks at what comes from then on. */
+export async function openGateway(at: Addresses, run: string, rules: Readonly<Record<string, Rule>>): Promise<Gateway> {
   // Timers are looked at more often than by default: a test waits for many of them.
   const settings = { ...settingsOf(at), ...secretKeys, RUNTIME_TICK_MS: '20' };
   await signalboxJson(settings, 'migrate');
   const client = await connectOutside(at);
   const connectionId = (rule: string): string => `${run}-${rules[rule]?.connection ?? rule}`;
-  const bindings = Object.entries(rules).map(([name, rule]) =>
-    Binding.parse({
-      agentUid: rule.agentUid,
-      name,
-      adapter: rule.adapter ?? 'typed-facts',
-      connectionId: connectionId(name),
-      filters: rule.cel === undefined ? {} : { cel: rule.cel },
-      unaddressedGroupMessagePolicy: rule.policy ?? 'record_only',
-      windows: rule.windows,
-      enabled: rule.enabled ?? true,
-      unavailableReason: rule.unavailableReason ?? null,
-      updatedAt: Date.now(),
-    }),
-  );
-  const accounts = new Map([
-    ...bindings.map((binding) => [binding.connectionId, binding.adapter] as const),
-    ...unbound.map((name) => [connectionId(name), 'github'] as const),
+  const ask = await askerWith(settings, run, [
+    'bindings:read',
+    'bindings:write',
+    'bindings:delete',
+    'connections:write',
   ]);
-  const connections = [...accounts].map(([id, adapter]) => connectionOf(id, adapter));
-  // As the command line and the API store them, and all at once.
-  await client.publish(
-    'connections',
-    connections.map((connection) => ({ key: connection.id, fact: connection })),
-  );
+  const bindings = await putRules(settings, ask, { rules, connectionId });
+  const revoked = bindings.flatMap((binding) => {
+    const { unavailableReason } = rules[binding.name] ?? {};
+    return unavailableReason === undefined ? [] : [{ ...binding, unavailableReason }];
+  });
+  // No request sets it.
   await client.publish(
     'bindings',
-    bindings.map((binding) => ({ key: bindingKey(binding), fact: binding })),
+    revoked.map((binding) => ({ key: bindingKey(binding), fact: binding })),
   );
   const watch = await watchLog(at.kafkaBrokers.split(','), watched);
   const redis = new Redis(at.redisUrl);
@@ -92,6 +75,7 @@ export async function openGateway(
 
   return {
     settings,
+    ask,
     client,
     watch,
     connectionId,
@@ -124,10 +108,28 @@ export async function openGateway(
   };
 }
 
-const keys = KeyRing.parse(secretKeys.SIGNALBOX_SECRET_KEYS);
+const modes = { ignore: 'addressed_only', record_only: 'observe_all', may_intervene: 'may_intervene' } as const;
 
-function connectionOf(id: string, adapter: string): Connection {
-  const provider = providers.get(adapter);
-  if (provider === undefined) throw new Error(`no provider ${adapter}`);
-  return sealConnection({ id, config: { webhookSecret } }, { provider, keys, now: Date.now() });
+/** Makes rules and their connections over HTTP, as people do; answers those that are there afterwards. */
+async function putRules(
+  settings: Readonly<Record<string, string>>,
+  ask: Ask,
+  { rules, connectionId }: { readonly rules: Readonly<Record<string, Rule>> } & Pick<Gateway, 'connectionId'>,
+): Promise<readonly Binding[]> {
+  const api = await runServices(['api'], settings);
+  await untilReady(api);
+  const bindings: Binding[] = [];
+  for (const [name, rule] of Object.entries(rules)) {
+    const { agentUid, adapter = 'typed-facts', policy = 'record_only', windows, cel, enabled } = rule;
+    const path = `/agents/${agentUid}/signal-bindings`;
+    const put = await ask(api.apiUrl, `PUT ${path}/${adapter}/${name}`, {
+      ...{ connectionId: connectionId(name), config: { webhookSecret } },
+      ...{ filters: { cel }, groupMessageMode: modes[policy], windows, enabled },
+    });
+    expect([name, put]).toMatchObject([name, { status: 200 }]);
+    if (rule.deleted !== true) bindings.push(Binding.parse(put.body.signalBinding));
+    else expect(await ask(api.apiUrl, `DELETE ${path}/${name}`)).toMatchObject({ status: 200 });
+  }
+  expect(await stop(api)).toMatchObject({ code: 0 });
+  return bindings;
 }
