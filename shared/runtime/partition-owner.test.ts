@@ -358,7 +358,7 @@ describe('a stage that would reject all that comes', () => {
 });
 
 describe('timers', () => {
-  test('are sent once when they are due, and once more when their record was not seen for long', async () => {
+  test('are sent once when they are due, and again when their record was not seen for long, each time later', async () => {
     const world = await partition({ timerRepeatMs: 1_000 });
     await world.ask(remind('a', 500), remind('b', 90_000));
     const open = await world.open();
@@ -374,13 +374,20 @@ describe('timers', () => {
     await open.fireTimers();
     await open.fireTimers();
     expect(world.asked()).toHaveLength(4);
+    await world.pass(1_100);
+    await open.fireTimers();
+    expect(world.asked()).toHaveLength(4);
+    await world.pass(1_000);
+    await open.fireTimers();
+    await open.fireTimers();
+    expect(world.asked()).toHaveLength(5);
 
     await open.handle(2n);
     await world.pass(5_000);
     await open.fireTimers();
-    expect(world.asked()).toHaveLength(4);
+    expect(world.asked()).toHaveLength(5);
     expect(world.values(counted)).toEqual([{ key: 'a', count: 1 }]);
-    expect(world.folded.map(({ type }) => type)).toEqual(['decided', 'decided', 'decided', 'repeat']);
+    expect(world.folded.map(({ type }) => type)).toEqual(['decided', 'decided', 'decided', 'repeat', 'repeat']);
     expect([...world.simulation.timers(world.slot()).keys()]).toEqual(['reminder:b']);
   });
 

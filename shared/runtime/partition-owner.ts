@@ -25,6 +25,12 @@ export interface Guards {
 /** The scheme whole. */
 export const allGuards: Guards = { fence: true, watermarks: true, timers: true };
 
+/** A timer that was sent and not seen yet: when it is sent again, and how long that waited. */
+interface Fired {
+  readonly againAt: number;
+  readonly waitMs: number;
+}
+
 /** What an open partition needs of the process around it. */
 export interface PartitionContext {
   readonly stage: AnyStage;
@@ -106,7 +112,7 @@ export async function openPartition(
   const cache = createRowCache(runtime.cacheRows);
   // A draft holds what was saved from here on, and nothing else: a row that was not is absent, and need not be asked for.
   const saved = slot.draft === true && !isKept ? createRowFilter() : undefined;
-  const fired = new Map<string, number>();
+  const fired = new Map<string, Fired>();
   let earliest =
     (await waiting(() => store.due(slot, Number.MAX_SAFE_INTEGER, 1)))[0]?.dueAt ?? Number.POSITIVE_INFINITY;
 
@@ -282,11 +288,14 @@ export async function openPartition(
       const now = clock.now();
       if (earliest > now) return;
       const due = await store.due(slot, now, runtime.dueTimers + fired.size);
-      const fresh = due.filter(
-        (timer) => now - (fired.get(timer.id) ?? Number.NEGATIVE_INFINITY) >= runtime.timerRepeatMs,
-      );
-      for (const id of fired.keys()) if (!due.some((timer) => timer.id === id)) fired.delete(id);
-      for (const timer of fresh) fired.set(timer.id, now);
+      const fresh = due.filter((timer) => (fired.get(timer.id)?.againAt ?? now) <= now);
+      const pending = new Set(due.map(({ id }) => id));
+      for (const id of fired.keys()) if (!pending.has(id)) fired.delete(id);
+      for (const { id } of fresh) {
+        // Its record most likely lies behind others, so each repeat waits longer: they would only make the way longer.
+        const waitMs = Math.min(2 * (fired.get(id)?.waitMs ?? 0) || runtime.timerRepeatMs, 32 * runtime.timerRepeatMs);
+        fired.set(id, { againAt: now + waitMs, waitMs });
+      }
       await sender.send(
         fresh.map((timer) => {
           // Timers are written by this shell alone, in this one form.
@@ -306,7 +315,8 @@ export async function openPartition(
       );
       const coming = await store.due(slot, Number.MAX_SAFE_INTEGER, fired.size + 1);
       const waitingFor = coming.find((timer) => !fired.has(timer.id))?.dueAt ?? Number.POSITIVE_INFINITY;
-      earliest = fired.size === 0 ? waitingFor : Math.min(waitingFor, now + runtime.timerRepeatMs);
+      earliest = waitingFor;
+      for (const { againAt } of fired.values()) earliest = Math.min(earliest, againAt);
     },
 
     async checkFence() {

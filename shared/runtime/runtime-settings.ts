@@ -16,7 +16,7 @@ export const config = defineConfig('RUNTIME', {
   dueTimers: count(1, 10_000).default(200).describe('Due timers sent at once for each partition.'),
   timerRepeatMs: ms(1_000, 600_000)
     .default(30_000)
-    .describe('Wait before a due timer is sent again whose record was not seen.'),
+    .describe('Wait before a due timer is sent again whose record was not seen; twice as long after each time.'),
   retryMs: ms(10, 60_000).default(500).describe('Wait between tries while Kafka, Redis or the registry is away.'),
   callsInFlight: count(1, 1_000).default(50).describe('Provider calls running at once in one process.'),
   rejectsInARow: count(0, 1_000_000)

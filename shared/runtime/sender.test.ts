@@ -20,7 +20,14 @@ const textOf = (record: { readonly value: Buffer | null }): string => String(rec
 type Fate = (request: readonly OutgoingRecord[], number: number) => Error | undefined;
 
 /** A sender over the log in memory, and what it asked of the log. */
-function senderOver(options: { readonly maxRequestBytes?: number; readonly fate?: Fate; readonly seed?: number } = {}) {
+function senderOver(
+  options: {
+    readonly maxRequestBytes?: number;
+    readonly fate?: Fate;
+    readonly seed?: number;
+    readonly onRetry?: (error: BusError, times: number) => void;
+  } = {},
+) {
   const simulation = createSimulation({ seed: options.seed ?? 1 });
   simulation.createTopics([
     { name: 't', partitions: 3 },
@@ -46,7 +53,10 @@ function senderOver(options: { readonly maxRequestBytes?: number; readonly fate?
     },
   };
   const limits = { maxRequestBytes: () => options.maxRequestBytes ?? 10_000, retryMs: 10, inFlight: 1 as const };
-  const sender = createSender({ bus: watched, clock, limits });
+  const sender = createSender({
+    ...{ bus: watched, clock, limits },
+    ...(options.onRetry !== undefined && { onRetry: options.onRetry }),
+  });
   const logged = (topic = 't', partition = 0) => (simulation.records(topic)[partition] ?? []).map(textOf);
   return { simulation, sender, requests, logged, mostInFlight: () => most };
 }
@@ -130,6 +140,19 @@ describe('a log that is out of reach', () => {
     await settle(simulation, Promise.all(sendAll(sender, ['a', 'b', 'c'])));
     expect(requests).toEqual([['a'], ['a'], ['a'], ['a'], ['b', 'c']]);
     expect(logged()).toEqual(['a', 'b', 'c']);
+  });
+
+  test('is told of each time that it is asked again', async () => {
+    const told: unknown[] = [];
+    const { simulation, sender } = senderOver({
+      fate: (_, number) => (number < 2 ? unavailable : undefined),
+      onRetry: (error, times) => told.push([error, times]),
+    });
+    await settle(simulation, Promise.all(sendAll(sender, ['a', 'b'])));
+    expect(told).toEqual([
+      [unavailable, 1],
+      [unavailable, 2],
+    ]);
   });
 
   test('is asked again only after the wait that is set', async () => {

@@ -56,6 +56,8 @@ export function createSender(options: {
   readonly limits: SenderLimits;
   /** The bus's producer that it sends with. */
   readonly producer?: string;
+  /** A request is sent once more, for the nth time: what it held may lie on the log twice now. */
+  readonly onRetry?: (error: BusError, times: number) => void;
 }): Sender {
   const { bus, clock, limits } = options;
   const jobs: Job[] = [];
@@ -87,12 +89,13 @@ export function createSender(options: {
   };
 
   const produce = async (request: readonly OutgoingRecord[]): Promise<void> => {
-    for (;;) {
+    for (let times = 1; ; times++) {
       if (stopped.signal.aborted) throw new BusError('infrastructure-unavailable', { reason: 'stopped while sending' });
       try {
         return await bus.produce(request, options.producer);
       } catch (cause) {
         if (!(cause instanceof BusError) || cause.code !== 'infrastructure-unavailable') throw cause;
+        options.onRetry?.(cause, times);
         await clock.sleep(limits.retryMs, stopped.signal);
       }
     }

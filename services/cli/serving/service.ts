@@ -20,7 +20,7 @@ const requestShare = 0.9;
 const defaultMaxBytes = 1_048_576;
 
 /** A sender of a service's own, within the bounds of each topic. */
-export const senderFor = (service: string, { world, clock }: ServiceOptions, runtime: RuntimeSettings): Sender => {
+export const senderFor = (service: string, { world, clock, log }: ServiceOptions, runtime: RuntimeSettings): Sender => {
   const limits = new Map(topics.map((topic) => [topic.name, (topic.maxBytes ?? defaultMaxBytes) * requestShare]));
   return createSender({
     bus: world.bus,
@@ -31,6 +31,11 @@ export const senderFor = (service: string, { world, clock }: ServiceOptions, run
       inFlight: 1,
     },
     producer: service,
+    onRetry(error, times) {
+      // The first time and then ever more seldom: an outage is told by more than this.
+      if (Math.log2(times) % 1 !== 0) return;
+      log.warn({ stage: service, code: error.code, ...error.details, times }, 'sending again');
+    },
   });
 };
 
