@@ -58,9 +58,12 @@ beforeAll(async () => {
   await untilReady(projector);
 });
 afterAll(async () => {
-  expect(await gateway.unexpected()).toEqual([]);
-  expect(await Promise.all([others, projector].map(stop))).toMatchObject([{ code: 0 }, { code: 0 }]);
-  await gateway.close();
+  try {
+    expect(await gateway.unexpected()).toEqual([]);
+  } finally {
+    expect(await Promise.all([others, projector].map(stop))).toMatchObject([{ code: 0 }, { code: 0 }]);
+    await gateway.close();
+  }
 });
 
 describe.concurrent('a stage that is killed while messages wait, and comes back', () => {

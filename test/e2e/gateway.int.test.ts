@@ -54,9 +54,12 @@ beforeAll(async () => {
   await untilReady(product);
 });
 afterAll(async () => {
-  expect(await gateway.unexpected()).toEqual([]);
-  expect(await stop(product)).toMatchObject({ code: 0 });
-  await gateway.close();
+  try {
+    expect(await gateway.unexpected()).toEqual([]);
+  } finally {
+    expect(await stop(product)).toMatchObject({ code: 0 });
+    await gateway.close();
+  }
 });
 
 /** What GitHub tells of a comment on an issue, and under which delivery. */
