@@ -5,12 +5,13 @@ const units = [
   ['s', 1_000],
 ] as const;
 
-/** How long ago an instant is, in the largest unit that fits: `3 min ago`. */
+/** How long ago an instant is, in the largest unit that fits: `3 min ago`. Nobody counts the first seconds. */
 export function ago(at: number, now: number): string {
   const ms = now - at;
   if (ms < 0) return 'in the future';
-  for (const [unit, size] of units) if (ms >= size) return `${Math.floor(ms / size)} ${unit} ago`;
-  return 'just now';
+  if (ms < 10_000) return 'just now';
+  const [unit, size] = units.find(([, size]) => ms >= size) ?? ['s', 1_000];
+  return `${Math.floor(ms / size)} ${unit} ago`;
 }
 
 /** A span of time, exact while that can be read: `+12 ms`, `+104.533 s`, `+2 h 3 min`. */
