@@ -305,6 +305,28 @@ describe('a store that does not stand where it was left', () => {
     },
   );
 
+  test('is not suspected where a batch is saved by the time it answers, and the answer to the save is still to come', async () => {
+    const world = await partition();
+    const [saved, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const store: Store = {
+      ...world.store,
+      async save(...wanted) {
+        const result = await world.store.save(...wanted);
+        saved.resolve();
+        await answered.promise;
+        return result;
+      },
+    };
+    await world.ask(count('a'));
+    const open = await world.open({ store });
+    const handling = open.raw.handle(world.asked());
+    await settle(world.simulation, saved.promise);
+    expect(await open.checkFence()).toBe('handled');
+    answered.resolve();
+    expect(await settle(world.simulation, handling)).toBe('handled');
+    expect(world.counts()).toEqual({ a: 1 });
+  });
+
   test('comparing counts as work: an owner that has just compared is not idle', async () => {
     const world = await partition();
     const open = await world.open();

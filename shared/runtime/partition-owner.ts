@@ -109,6 +109,7 @@ export async function openPartition(
   let breaker: Breaker = { type: 'closed', inARow: 0 };
   let idleSince = clock.now();
   let finishing = false;
+  let isSaving = false;
   const cache = createRowCache(runtime.cacheRows);
   // A draft holds what was saved from here on, and nothing else: a row that was not is absent, and need not be asked for.
   const saved = slot.draft === true && !isKept ? createRowFilter() : undefined;
@@ -239,17 +240,22 @@ export async function openPartition(
     await sender.send(folded.outputs);
     if (closed.signal.aborted) return 'reopen';
     const present = context.guards.fence ? position.fence : await waiting(() => store.fence(slot));
-    const result = await waiting(() =>
-      store.save(slot, present ?? position.fence, {
-        fence: folded.position.fence,
-        at: folded.position.at,
-        watermarks: folded.changedWatermarks,
-        rows: folded.rowWrites,
-        timers: [...folded.timers.values()],
-      }),
-    );
-    if (result.type !== 'saved') return 'reopen';
-    position = folded.position;
+    isSaving = true;
+    try {
+      const result = await waiting(() =>
+        store.save(slot, present ?? position.fence, {
+          fence: folded.position.fence,
+          at: folded.position.at,
+          watermarks: folded.changedWatermarks,
+          rows: folded.rowWrites,
+          timers: [...folded.timers.values()],
+        }),
+      );
+      if (result.type !== 'saved') return 'reopen';
+      position = folded.position;
+    } finally {
+      isSaving = false;
+    }
     next = position.fence + 1n;
     breaker = watched;
     remember(folded);
@@ -323,8 +329,8 @@ export async function openPartition(
       const asked = position;
       const fence = await store.fence(slot);
       idleSince = clock.now();
-      // A batch that was saved meanwhile has compared for itself.
-      return fence === asked.fence || position !== asked ? 'handled' : 'reopen';
+      // A batch that was saved meanwhile has compared for itself, or will when the store's answer to it is there.
+      return fence === asked.fence || position !== asked || isSaving ? 'handled' : 'reopen';
     },
   };
 }
