@@ -1,5 +1,5 @@
 import type { Verification, WebhookRequest } from './provider.ts';
-import type { Secret } from './secret.ts';
+import { type Secret, secret } from './secret.ts';
 import { base64Bytes, hmac, isEd25519Signed, isEqual } from './signature.ts';
 
 /** What a secret holds, and with it the one version of signature that it can check. */
@@ -7,6 +7,21 @@ type Key = { readonly version: 'v1' | 'v1a'; readonly bytes: Buffer };
 
 const toleranceSeconds = 300;
 const mostSignatures = 20;
+
+/** The setting of a connection whose webhooks are signed. */
+export const signingSettings = {
+  webhookSecret: secret().describe('Base64, also after whsec_; or an Ed25519 public key in base64 after whpk_.'),
+};
+
+/** Holds settings with that one to it: what `refine` takes, asked of those that are well formed in all else. */
+export const signingKeyCheck = [
+  ({ webhookSecret }: { readonly webhookSecret: Secret }): boolean => keyIn(webhookSecret) !== undefined,
+  {
+    path: ['webhookSecret'],
+    when: ({ issues }: { readonly issues: readonly unknown[] }): boolean => issues.length === 0,
+    error: 'A key is expected: base64, also after whsec_, or an Ed25519 public key in base64 after whpk_.',
+  },
+] satisfies [unknown, unknown];
 
 /** The key in a secret: `whpk_` is an Ed25519 public key, `whsec_` or nothing before the base64 a shared one. */
 export function keyIn(secret: Secret): Key | undefined {

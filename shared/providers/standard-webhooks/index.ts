@@ -1,22 +1,17 @@
 import { z } from 'zod';
 import { defineProvider, originIn, ownIds, parseJson } from '../../provider.ts';
-import { secret } from '../../secret.ts';
-import { keyIn, signingHeaders, verifySigned } from '../../signed-webhook.ts';
+import { signingHeaders, signingKeyCheck, signingSettings, verifySigned } from '../../signed-webhook.ts';
 import { normalizeMapped } from './facts.ts';
 import { Mapping } from './mapping.ts';
 import { channelIn, eventTypeIn, unnamedType } from './names.ts';
 
 const config = z
   .strictObject({
-    webhookSecret: secret().describe('Base64, also after whsec_; or an Ed25519 public key in base64 after whpk_.'),
+    ...signingSettings,
     ownAccountIds: ownIds.ownAccountIds,
     mapping: Mapping.optional().describe('How the JSON becomes facts: see the notes.'),
   })
-  .refine(({ webhookSecret }) => keyIn(webhookSecret) !== undefined, {
-    path: ['webhookSecret'],
-    when: ({ issues }) => issues.length === 0,
-    error: 'A key is expected: base64, also after whsec_, or an Ed25519 public key in base64 after whpk_.',
-  });
+  .refine(...signingKeyCheck);
 
 /** Standard Webhooks: the signed JSON of any sender, in, as a mapping of the connection reads it. */
 export const provider = defineProvider<z.infer<typeof config>>({

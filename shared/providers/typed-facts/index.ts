@@ -1,20 +1,15 @@
 import { z } from 'zod';
 import { defineProvider, originIn, ownIds, parseJson } from '../../provider.ts';
-import { secret } from '../../secret.ts';
-import { keyIn, signingHeaders, verifySigned } from '../../signed-webhook.ts';
+import { signingHeaders, signingKeyCheck, signingSettings, verifySigned } from '../../signed-webhook.ts';
 import { channelIdIn, factIn } from './facts.ts';
 import { isObject, textOf } from './members.ts';
 
 const config = z
   .strictObject({
-    webhookSecret: secret().describe('Base64, also after whsec_; or an Ed25519 public key in base64 after whpk_.'),
+    ...signingSettings,
     ownAccountIds: ownIds.ownAccountIds,
   })
-  .refine(({ webhookSecret }) => keyIn(webhookSecret) !== undefined, {
-    path: ['webhookSecret'],
-    when: ({ issues }) => issues.length === 0,
-    error: 'A key is expected: base64, also after whsec_, or an Ed25519 public key in base64 after whpk_.',
-  });
+  .refine(...signingKeyCheck);
 
 /** Facts as the bus knows them, from adapters of one's own: a worker that holds a socket open, a bridge, a script. */
 export const provider = defineProvider<z.infer<typeof config>>({
